@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
 use serde::Deserialize;
@@ -107,6 +107,23 @@ impl Default for Parameters {
     }
 }
 
+impl Parameters {
+    fn config(self) -> TouchConfig {
+        TouchConfig {
+            orders_per_second: self.rate.get(),
+            lots: Lots(self.lots.get().into()),
+            rest: Nanos::from_millis(self.rest_ms.into()),
+        }
+    }
+}
+
+/// The name and the habits of `touch` in a gateway's thread, by its file or as it is without one.
+pub fn fused_touch(file: Option<&Path>) -> Result<(String, TouchConfig), Failure> {
+    let Some(path) = file else { return Ok(("touch".to_owned(), Parameters::default().config())) };
+    let file = StrategyFile::<Parameters>::read(path).map_err(failure)?;
+    Ok((file.name, file.parameters.config()))
+}
+
 impl Touch {
     /// What the file says, and the flags over it.
     fn settings(&self) -> Result<(Attach, Parameters), Failure> {
@@ -168,12 +185,8 @@ pub fn run(strategy: &Strategy) -> Result<(), Failure> {
 }
 
 fn run_touch(touch: &Touch) -> Result<(), Failure> {
-    let (attach, Parameters { rate, lots, rest_ms }) = touch.settings()?;
-    let config = TouchConfig {
-        orders_per_second: rate.get(),
-        lots: Lots(lots.get().into()),
-        rest: Nanos::from_millis(rest_ms.into()),
-    };
+    let (attach, parameters) = touch.settings()?;
+    let config = parameters.config();
     let attached = attach
         .run(|now| TouchStrategy::new(config, now), |what| terminal::tell(what))
         .map_err(failure)?;

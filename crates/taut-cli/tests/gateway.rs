@@ -213,8 +213,13 @@ impl World {
 
     fn start_gateway_with(&self, more: &str) -> Process {
         self.write_settings(more);
+        self.start_written(&[])
+    }
+
+    fn start_written(&self, more: &[&str]) -> Process {
         let file = self.path("gateway.toml");
-        let mut gateway = Process::start(taut().args(["gateway", "--config"]).arg(&file));
+        let mut gateway =
+            Process::start(taut().args(["gateway", "--config"]).arg(&file).args(more));
         gateway.stderr_line("a gateway that can be found", |line| {
             line.contains("meet it at").then_some(())
         });
@@ -455,6 +460,88 @@ fn a_gateway_that_is_killed_comes_back_with_its_orders_positions_and_kill_switch
 }
 
 #[test]
+fn one_strategy_trades_in_the_gateways_thread_as_others_do_beside_it() {
+    let world = World::new();
+    let keeps = "cancel_on_disconnect = false\nreset_on_logon = false\n";
+    let venue = world.start_venue_with(keeps);
+    let keys = "name = \"first\"\n[parameters]\nrate = 200\nrest_ms = 3000000\n";
+    let file = world.path("strategy.toml");
+    std::fs::write(&file, keys).expect("a file");
+    let journal = "[journal]\nfolder = \"journal\"\nsegment_mb = 1\nreattach_ms = 1\n\
+                   [risk]\nlots_max = 100\n";
+    world.write_settings(journal);
+    let fused = ["--fused", "touch", "--strategy", file.to_str().expect("a path")];
+    // Without the file its name is `touch`, which this gateway does not know.
+    let settings = world.path("gateway.toml");
+    let unknown =
+        run(&["gateway", "--config", settings.to_str().expect("a path"), "--fused", "touch"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(text(&unknown.stderr).contains("called 'touch' here; there are: first, second"));
+
+    // Another one has traded beside the gateway before, and left orders.
+    let of_second = || {
+        let orders = world.ask(&["orders"]);
+        let orders = orders.as_array().expect("orders").iter();
+        orders.filter(|order| order["strategy"] == "second").count()
+    };
+    let mut gateway = world.start_written(&[]);
+    let mut second = world.start_strategy_with("second", &["--rest", "3000000"]);
+    until("resting orders of another strategy", DEADLINE, || of_second() > 15);
+    // Nothing trades while there is no gateway.
+    signal(&venue, "-STOP");
+    gateway.kill();
+    second.kill();
+
+    let mut gateway = world.start_written(&fused);
+    signal(&venue, "-CONT");
+    until("resting orders and fills", DEADLINE, || {
+        world.count("fills") > 10 && world.status()["open_orders"].as_u64() > Some(15)
+    });
+    until("cancels of what nobody here has", DEADLINE, || {
+        world.count("cancels") > 0 && of_second() == 0
+    });
+    assert!(world.is_attached("first") && !world.is_attached("second"));
+    let control = world.control();
+    let attach = ["strategy", "touch", "--gateway", &control, "--as", "second", "--no-wait"];
+    for (arguments, words) in [
+        (&attach[..], "nobody attaches"),
+        (&["gateway", "drop", "first", "--gateway", &control][..], "ends both"),
+    ] {
+        let refused = run(arguments);
+        assert_eq!(refused.status.code(), Some(1), "{arguments:?}");
+        assert!(text(&refused.stderr).contains(words), "{}", text(&refused.stderr));
+    }
+
+    // Killed, it comes back with its orders, and the strategy goes on behind their numbers.
+    signal(&venue, "-STOP");
+    until("an answer to every request, or none", DEADLINE, || {
+        let quiet = || ["orders", "positions"].map(|what| lasting(&world.ask(&[what])));
+        quiet() == quiet()
+    });
+    gateway.kill();
+    let gateway = world.start_written(&fused);
+    assert!(world.status()["open_orders"].as_u64() > Some(15), "{}", world.status());
+    signal(&venue, "-CONT");
+    world.until_orders("orders through the next gateway", 5);
+
+    // Limits, the kill switch and the end are its operator's as ever.
+    world.write_settings(&journal.replace("100", "50"));
+    let changes = world.ask(&["reload"])["changes"].to_string();
+    assert!(changes.contains("lots_max"), "{changes}");
+    world.ask(&["kill"]);
+    until("no open order", DEADLINE, || world.status()["open_orders"] == 0);
+    let refused = world.count("risk_rejects");
+    until("refused orders", DEADLINE, || world.count("risk_rejects") > refused + 5);
+    world.ask(&["revive"]);
+    world.until_orders("orders after the revival", 5);
+    world.ask(&["stop"]);
+    let said = gateway.finish();
+    assert!(said.status.success(), "{}", text(&said.stderr));
+    interrupt(&venue);
+    assert!(venue.finish().status.success());
+}
+
+#[test]
 fn orders_whose_strategy_does_not_come_back_are_cancelled() {
     let world = World::new();
     let venue = world.start_venue_with("cancel_on_disconnect = false\nreset_on_logon = false\n");
@@ -554,6 +641,45 @@ fn policy(program: &Process) -> String {
     // Field 41; the second one, the program's name, ends with the last bracket.
     let fields = stat.rsplit(") ").next().unwrap_or_default();
     fields.split(' ').nth(38).expect("a policy").to_owned()
+}
+
+#[test]
+fn instruments_are_chosen_by_a_pattern_among_what_the_venue_defines() {
+    let world = World::new();
+    let file = world.path("gateway.toml");
+    let write = |pattern: &str, risk: &str| {
+        world.write_settings(risk);
+        let settings = std::fs::read_to_string(&file).expect("a file");
+        let chosen = format!("[[subscribe]]\npattern = \"{pattern}\"\n");
+        std::fs::write(&file, settings.replace(INSTRUMENTS, &chosen)).expect("a file");
+    };
+    write("T.*", "");
+    // It waits for a venue that is not there.
+    let mut gateway = Process::start(taut().args(["gateway", "--config"]).arg(&file));
+    gateway.stderr_line("a wait", |line| line.contains("waiting for the venue").then_some(()));
+    let venue = world.start_venue();
+    gateway.stderr_line("a choice", |line| {
+        line.contains("1 instruments of the 2 that the venue defines").then_some(())
+    });
+    gateway.stderr_line("a gateway", |line| line.contains("meet it at").then_some(()));
+    let strategy = world.start_strategy("first");
+    until("fills", DEADLINE, || world.count("fills") > 5);
+    let positions = world.ask(&["positions"]);
+    let positions = positions.as_array().expect("positions");
+    assert!(positions.iter().all(|line| line["symbol"] == "TWO"), "{positions:?}");
+
+    write("T.*", "[risk]\nlots_max = 100\n");
+    let changes = world.ask(&["reload"])["changes"].to_string();
+    assert!(changes.contains("risk.lots_max"), "{changes}");
+    write(".*", "[risk]\nlots_max = 100\n");
+    let refused = run(&["gateway", "reload", "--gateway", &world.control()]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(text(&refused.stderr).contains("subscribe[0].pattern"), "{}", text(&refused.stderr));
+    interrupt(&strategy);
+    assert!(strategy.finish().status.success());
+    world.ask(&["stop"]);
+    assert!(gateway.finish().status.success());
+    drop(venue);
 }
 
 #[test]

@@ -37,6 +37,7 @@ mod resolver;
 mod rules;
 mod secret;
 mod strategy_file;
+mod subscribe;
 mod threads;
 mod usage;
 mod venue;
@@ -53,7 +54,7 @@ pub use file::{
     BINANCE_GATEWAY_SAMPLE, DERIBIT_GATEWAY_SAMPLE, GATEWAY_SAMPLE, GatewayFile,
     OKX_GATEWAY_SAMPLE, SessionKeys, StrategySettings,
 };
-pub use gateway::serve;
+pub use gateway::{serve, serve_fused};
 pub use journal::{JournalDurability, JournalKeys};
 pub use limits::{
     AccountLimitKeys, AccountSettings, GatewayRisk, SelfMatchMode, SymbolRule, Throttle,
@@ -69,6 +70,7 @@ pub use protocol::{
 };
 pub use secret::{CredentialKind, CredentialSettings, SecretSource};
 pub use strategy_file::{STRATEGY_SAMPLE, StrategyFile};
+pub use subscribe::SubscribeRule;
 pub(crate) use web_venue::{Dialect, WebVenue};
 
 pub use venue::{FlowSettings, VENUE_SAMPLE, VenueFile, serve_venue};
