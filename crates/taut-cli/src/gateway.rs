@@ -6,6 +6,7 @@ mod which;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
+use taut_gateway::TouchStrategy;
 use taut_runner::service::{
     self, BINANCE_GATEWAY_SAMPLE, DERIBIT_GATEWAY_SAMPLE, GATEWAY_SAMPLE, GatewayFile,
     OKX_GATEWAY_SAMPLE,
@@ -14,6 +15,7 @@ use taut_types::Nanos;
 
 use crate::config_file::{ConfigFile, failure};
 use crate::exit::Failure;
+use crate::strategy::fused_touch;
 use crate::terminal;
 use which::Which;
 
@@ -32,8 +34,22 @@ pub struct Gateway {
     /// process, and none leaves; needs no key where the venue's market data need none
     #[arg(long, requires = "config")]
     paper: bool,
+    /// Trade with this strategy of taut's own in the gateway's thread, where nobody else attaches;
+    /// a strategy of your own runs so with `taut::runner::service::serve_fused`
+    #[arg(long, value_name = "STRATEGY", value_enum, requires = "config")]
+    fused: Option<FusedStrategy>,
+    /// The strategy's file: its name in `[[strategies]]` and its parameters
+    #[arg(long, value_name = "FILE", requires = "fused")]
+    strategy: Option<PathBuf>,
     #[command(subcommand)]
     verb: Option<Verb>,
+}
+
+/// A strategy of taut's own that can trade in a gateway's thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum FusedStrategy {
+    /// `taut strategy touch`
+    Touch,
 }
 
 /// Whose venue a sample is for.
@@ -116,7 +132,13 @@ pub fn run(gateway: &Gateway) -> Result<(), Failure> {
     }
     let path = gateway.config.path("gateway")?;
     let file = read(path, gateway.paper)?;
-    service::serve(&file, |what| terminal::tell(what)).map_err(failure)
+    let heard = |what: &str| terminal::tell(what);
+    let Some(FusedStrategy::Touch) = gateway.fused else {
+        return service::serve(&file, heard).map_err(failure);
+    };
+    let (name, config) = fused_touch(gateway.strategy.as_deref())?;
+    let make = |now| TouchStrategy::new(config, now);
+    service::serve_fused(&file, &name, make, heard).map_err(failure)
 }
 
 fn read(path: &Path, paper: bool) -> Result<GatewayFile, Failure> {

@@ -1,8 +1,14 @@
 //! `taut strategy`: a strategy of taut's own, attached to a gateway.
 
-use clap::{Args, Subcommand};
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand, ValueEnum};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use taut_gateway::{TouchConfig, TouchStrategy};
-use taut_runner::service::Attach;
+use taut_runner::service::{Attach, STRATEGY_SAMPLE, StrategyFile};
 use taut_sys::Wait;
 use taut_types::{Lots, Nanos};
 
@@ -15,37 +21,65 @@ use crate::terminal;
 ///
 /// It waits for a gateway that is not there, and attaches again to one that was started again. At
 /// Ctrl-C it has its orders cancelled and ends. A strategy of your own attaches with
-/// `taut::runner::service::Attach`: see docs/gateway.md and `examples/strategy/quoter.rs`.
+/// `taut::runner::service::Attach`, and takes the same file with `StrategyFile`: see docs/gateway.md
+/// and `examples/strategy/quoter.rs`.
 #[derive(Subcommand, Clone, Debug)]
 pub enum Strategy {
     /// Trade when the top of a book changes, at a bounded rate: to be measured, not to earn
     Touch(Touch),
+    /// Check a file of settings and explain it; nothing is started
+    Check {
+        /// The file
+        file: PathBuf,
+        /// Whose `[parameters]` it has
+        #[arg(long, value_name = "WHOSE", value_enum, default_value_t)]
+        parameters: Whose,
+    },
+    /// Print a file of settings with every key
+    Sample,
 }
 
-/// The flags of `taut strategy touch`.
+/// Whose parameters a file has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Whose {
+    /// `taut strategy touch`
+    #[default]
+    Touch,
+    /// A program of your own, which looks at them itself
+    Own,
+}
+
+/// The flags of `taut strategy touch`: each is said in the place of what the file says.
 #[derive(Args, Clone, Debug)]
 pub struct Touch {
+    /// The file of settings; `taut strategy sample` prints such a file
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
     /// The gateway's name, or the path of its control socket; several for several gateways
-    #[arg(long, value_name = "NAME", default_value = "taut")]
+    /// [default: taut]
+    #[arg(long, value_name = "NAME")]
     gateway: Vec<String>,
-    /// The strategy's name in the gateway's settings
-    #[arg(long = "as", value_name = "NAME", default_value = "touch")]
-    name: String,
-    /// Orders a second at the most
-    #[arg(long, value_name = "N", default_value_t = 100)]
-    rate: u32,
-    /// Lots of an order
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    lots: i64,
-    /// Milliseconds that an order may rest
-    #[arg(long, value_name = "MS", default_value_t = 10)]
-    rest: u32,
-    /// How it waits when there is nothing to do
-    #[arg(long, value_parser = one_of(WAITS), default_value = "block")]
-    wait: Wait,
+    /// The strategy's name in the gateway's settings [default: touch]
+    #[arg(long = "as", value_name = "NAME")]
+    name: Option<String>,
+    /// Orders a second at the most [default: 100]
+    #[arg(long, value_name = "N")]
+    rate: Option<NonZeroU32>,
+    /// Lots of an order [default: 1]
+    #[arg(long, value_name = "N")]
+    lots: Option<NonZeroU32>,
+    /// Milliseconds that an order may rest [default: 10]
+    #[arg(long, value_name = "MS")]
+    rest: Option<u32>,
+    /// How it waits when there is nothing to do [default: block]
+    #[arg(long, value_parser = one_of(WAITS))]
+    wait: Option<Wait>,
     /// The CPU that it runs on [default: whichever the system gives it]
     #[arg(long, value_name = "CPU")]
     cpu: Option<usize>,
+    /// Run only while nobody else wants the CPU
+    #[arg(long)]
+    idle: bool,
     /// End when there is no gateway, or when it ends
     #[arg(long)]
     no_wait: bool,
@@ -54,24 +88,105 @@ pub struct Touch {
     json: bool,
 }
 
+/// The `[parameters]` of `taut strategy touch`.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Parameters {
+    rate: NonZeroU32,
+    lots: NonZeroU32,
+    rest_ms: u32,
+}
+
+/// Parameters that another program looks at.
+type Anything = BTreeMap<String, IgnoredAny>;
+
+impl Default for Parameters {
+    fn default() -> Self {
+        let rate = const { NonZeroU32::new(100).expect("above 0") };
+        Self { rate, lots: NonZeroU32::MIN, rest_ms: 10 }
+    }
+}
+
+impl Parameters {
+    fn config(self) -> TouchConfig {
+        TouchConfig {
+            orders_per_second: self.rate.get(),
+            lots: Lots(self.lots.get().into()),
+            rest: Nanos::from_millis(self.rest_ms.into()),
+        }
+    }
+}
+
+/// The name and the habits of `touch` in a gateway's thread, by its file or as it is without one.
+pub fn fused_touch(file: Option<&Path>) -> Result<(String, TouchConfig), Failure> {
+    let Some(path) = file else { return Ok(("touch".to_owned(), Parameters::default().config())) };
+    let file = StrategyFile::<Parameters>::read(path).map_err(failure)?;
+    Ok((file.name, file.parameters.config()))
+}
+
+impl Touch {
+    /// What the file says, and the flags over it.
+    fn settings(&self) -> Result<(Attach, Parameters), Failure> {
+        let (mut attach, mut parameters) = match &self.config {
+            Some(path) => {
+                let file = StrategyFile::<Parameters>::read(path).map_err(failure)?;
+                (file.attach(), file.parameters)
+            }
+            None => (Attach::new("taut", "touch"), Parameters::default()),
+        };
+        if !self.gateway.is_empty() {
+            attach.gateways.clone_from(&self.gateway);
+        }
+        if let Some(name) = &self.name {
+            attach.strategy.clone_from(name);
+        }
+        attach.wait = self.wait.unwrap_or(attach.wait);
+        attach.cpu = self.cpu.or(attach.cpu);
+        attach.idle |= self.idle;
+        attach.waits &= !self.no_wait;
+        parameters.rate = self.rate.unwrap_or(parameters.rate);
+        parameters.lots = self.lots.unwrap_or(parameters.lots);
+        parameters.rest_ms = self.rest.unwrap_or(parameters.rest_ms);
+        Ok((attach, parameters))
+    }
+}
+
 /// Runs it.
 pub fn run(strategy: &Strategy) -> Result<(), Failure> {
-    let Strategy::Touch(touch) = strategy;
-    if touch.lots <= 0 || touch.rate == 0 {
-        return Err(Failure::Usage("--lots and --rate must be above 0".to_owned()));
+    match strategy {
+        Strategy::Touch(touch) => run_touch(touch),
+        Strategy::Sample => terminal::print(STRATEGY_SAMPLE.trim_end()),
+        Strategy::Check { file, parameters } => {
+            let mut lines;
+            match parameters {
+                Whose::Touch => {
+                    let file = StrategyFile::<Parameters>::read(file).map_err(failure)?;
+                    let Parameters { rate, lots, rest_ms } = file.parameters;
+                    lines = file.explain();
+                    lines.push(format!(
+                        "  {:<16} at most {rate} a second of {lots} lots, which rest {rest_ms} ms",
+                        "orders"
+                    ));
+                }
+                Whose::Own => {
+                    let file = StrategyFile::<Anything>::read(file).map_err(failure)?;
+                    let keys: Vec<&str> = file.parameters.keys().map(String::as_str).collect();
+                    lines = file.explain();
+                    lines.push(format!(
+                        "  {:<16} not looked at: {}",
+                        "parameters",
+                        keys.join(", ")
+                    ));
+                }
+            }
+            lines.iter().try_for_each(terminal::print)
+        }
     }
-    let config = TouchConfig {
-        orders_per_second: touch.rate,
-        lots: Lots(touch.lots),
-        rest: Nanos::from_millis(touch.rest.into()),
-    };
-    let (first, more) = touch
-        .gateway
-        .split_first()
-        .map_or(("taut", &[][..]), |(first, more)| (first.as_str(), more));
-    let attach = Attach::new(first, &touch.name);
-    let mut attach = more.iter().fold(attach, |attach, gateway| attach.and(gateway));
-    (attach.wait, attach.cpu, attach.waits) = (touch.wait, touch.cpu, !touch.no_wait);
+}
+
+fn run_touch(touch: &Touch) -> Result<(), Failure> {
+    let (attach, parameters) = touch.settings()?;
+    let config = parameters.config();
     let attached = attach
         .run(|now| TouchStrategy::new(config, now), |what| terminal::tell(what))
         .map_err(failure)?;

@@ -60,12 +60,26 @@ pub struct FusedClient<S> {
 }
 
 impl<S: Strategy> FusedClient<S> {
-    /// A client around this strategy.
+    /// A client around this strategy, whose orders are user 0's and strategy 0's.
     #[must_use]
     pub fn new(strategy: S) -> Self {
+        Self::owned_by(Owner::default(), 1, strategy)
+    }
+
+    /// A client around this strategy, whose orders are the owner's. `first_number` is that of the
+    /// first one: above all that were used before this gateway was started.
+    #[must_use]
+    pub fn owned_by(owner: Owner, first_number: u64, strategy: S) -> Self {
         let requests = VecDeque::with_capacity(LOCAL_REQUESTS_MAX);
-        let queue = LocalQueue { requests, owner: Owner::default() };
-        Self { strategy, queue, next_number: 1, has_begun: false, rest: Rest::default() }
+        let queue = LocalQueue { requests, owner };
+        let (next_number, rest) = (first_number, Rest::default());
+        Self { strategy, queue, next_number, has_begun: false, rest }
+    }
+
+    /// Whose its orders are.
+    #[must_use]
+    pub const fn owner(&self) -> Owner {
+        self.queue.owner
     }
 
     /// The strategy.
@@ -168,6 +182,10 @@ impl<S: Strategy> Client for FusedClient<S> {
         now: Nanos,
         update: &OrderUpdate,
     ) {
+        // An order that was recovered may be another one's, who is not here.
+        if Owner::of(update.id) != self.queue.owner {
+            return;
+        }
         self.with_entry(clock, state, TickStamps::NONE, |strategy, entry| {
             (entry.exchange_time, entry.receive_time) = (update.exchange_time, now);
             strategy.on_order(now, update, entry);
@@ -214,10 +232,11 @@ impl<S: Strategy> Client for FusedClient<S> {
 
 #[cfg(test)]
 mod tests {
-    use taut_oms::{MessageKind, MessagesOf, RateWarning};
-    use taut_types::UserId;
+    use taut_oms::{MessageKind, MessagesOf, OrderState, RateWarning};
+    use taut_types::{Lots, Price, Side, StrategyId, UserId};
 
     use super::*;
+    use crate::message::UpdateKind;
     use crate::strategy::Trading;
     use crate::testing::Known;
 
@@ -248,6 +267,43 @@ mod tests {
             up,
         ];
         assert_eq!(client.strategy().0, told);
+    }
+
+    #[test]
+    fn what_becomes_of_orders_of_others_is_not_told() {
+        #[derive(Default)]
+        struct Heard(Vec<ClientOrderId>);
+        impl Strategy for Heard {
+            fn on_market(&mut self, _: Nanos, _: &Event, _: &mut impl Trading) {}
+            fn on_order(&mut self, _: Nanos, update: &OrderUpdate, _: &mut impl Trading) {
+                self.0.push(update.id);
+            }
+        }
+        let accepted = OrderUpdate {
+            id: ClientOrderId(0),
+            version: 1,
+            instrument: InstrumentId(0),
+            account: AccountId(0),
+            side: Side::Buy,
+            kind: UpdateKind::Accepted,
+            state: OrderState::Working,
+            lots_open: Lots(1),
+            lots_filled: Lots(0),
+            price: Price(2),
+            lots: Lots(1),
+            price_asked: Price(2),
+            lots_asked: Lots(1),
+            exchange_time: Nanos::ZERO,
+        };
+        let (clock, known) = (Clock::vdso(), Known::new(0));
+        let owner = Owner { user: UserId(2), strategy: StrategyId(3) };
+        let mut client = FusedClient::owned_by(owner, 7, Heard::default());
+        assert_eq!(client.owner(), owner);
+        for id in [owner.order(1), Owner::default().order(1)] {
+            let update = OrderUpdate { id, ..accepted };
+            client.order_update(&clock, &known, Nanos(1), &update);
+        }
+        assert_eq!(client.strategy().0, [owner.order(1)]);
     }
 
     #[test]

@@ -36,6 +36,8 @@ mod reload;
 mod resolver;
 mod rules;
 mod secret;
+mod strategy_file;
+mod subscribe;
 mod threads;
 mod usage;
 mod venue;
@@ -52,7 +54,7 @@ pub use file::{
     BINANCE_GATEWAY_SAMPLE, DERIBIT_GATEWAY_SAMPLE, GATEWAY_SAMPLE, GatewayFile,
     OKX_GATEWAY_SAMPLE, SessionKeys, StrategySettings,
 };
-pub use gateway::serve;
+pub use gateway::{serve, serve_fused};
 pub use journal::{JournalDurability, JournalKeys};
 pub use limits::{
     AccountLimitKeys, AccountSettings, GatewayRisk, SelfMatchMode, SymbolRule, Throttle,
@@ -67,6 +69,8 @@ pub use protocol::{
     StrategyLine,
 };
 pub use secret::{CredentialKind, CredentialSettings, SecretSource};
+pub use strategy_file::{STRATEGY_SAMPLE, StrategyFile};
+pub use subscribe::SubscribeRule;
 pub(crate) use web_venue::{Dialect, WebVenue};
 
 pub use venue::{FlowSettings, VENUE_SAMPLE, VenueFile, serve_venue};

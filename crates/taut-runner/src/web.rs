@@ -76,6 +76,8 @@ fn plain_file(settings: &Settings, wait: Wait) -> GatewayFile {
         StrategySettings { name: "strategy".to_owned(), user: 0, number: 0, open_orders_max: None };
     GatewayFile {
         source: None,
+        subscribe: Vec::new(),
+        subscribed: None,
         is_paper: false,
         name: "run".to_owned(),
         control: None,

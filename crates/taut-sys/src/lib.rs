@@ -68,7 +68,7 @@ pub use signal::{
     stop_signal,
 };
 pub use socket::{ConnectProgress, PARTS_MAX, Socket};
-pub use tuning::{Tuned, Tuning, set_fifo_scheduling};
+pub use tuning::{Tuned, Tuning, set_fifo_scheduling, set_idle_scheduling};
 pub use uring::{BufferLease, Uring, UringBuffers, UringCompletion, UringConfig};
 pub use usage::{MachineTimes, Usage, family_cpu, machine_times, thread_usage};
 pub use visible::visible;

@@ -57,10 +57,22 @@ impl Tuned {
 /// # Errors
 /// `EPERM` without the right to; `EINVAL` for a priority beyond 1 to 99.
 pub fn set_fifo_scheduling(priority: i32) -> Result<(), SysError> {
+    set_scheduling("fifo scheduling", libc::SCHED_FIFO, priority)
+}
+
+/// Schedules the calling thread as SCHED_IDLE: it runs while no other thread wants its CPU.
+///
+/// # Errors
+/// What `sched_setscheduler(2)` says.
+pub fn set_idle_scheduling() -> Result<(), SysError> {
+    set_scheduling("idle scheduling", libc::SCHED_IDLE, 0)
+}
+
+fn set_scheduling(what: &'static str, policy: i32, priority: i32) -> Result<(), SysError> {
     let parameters = libc::sched_param { sched_priority: priority };
     // SAFETY: the structure is initialised and outlives the call; pid 0 is the calling thread.
-    let result = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) };
-    if result == 0 { Ok(()) } else { Err(SysError::last("fifo scheduling")) }
+    let result = unsafe { libc::sched_setscheduler(0, policy, &raw const parameters) };
+    if result == 0 { Ok(()) } else { Err(SysError::last(what)) }
 }
 
 fn lock_memory() -> Result<(), SysError> {
@@ -93,6 +105,7 @@ mod tests {
             let refused = Tuning { fifo_priority: Some(1_000), ..Tuning::default() }.apply();
             assert_eq!(refused.fifo.and_then(Result::err).map(SysError::errno), Some(22));
             assert!(!refused.is_complete());
+            set_idle_scheduling().expect("everybody may");
         })
         .join()
         .expect("thread");

@@ -107,7 +107,7 @@ pub mod prelude {
     #[cfg(feature = "market-data")]
     pub use taut_market_data::{BestPrices, Event, EventKind, FeedHandler, Soundness};
     #[cfg(feature = "runner")]
-    pub use taut_runner::service::Attach;
+    pub use taut_runner::service::{Attach, StrategyFile};
     #[cfg(feature = "runner")]
     pub use taut_runner::{Mode, Outcome, Runner, RunnerError, Settings, Start};
     #[cfg(feature = "sys")]

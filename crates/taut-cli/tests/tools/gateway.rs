@@ -58,6 +58,17 @@ fn the_samples_are_right_and_what_is_wrong_in_a_file_is_named() {
                 ("seed = 1", "sed = 1", "did you mean `seed`?"),
             ][..],
         ),
+        (
+            "strategy",
+            &[
+                ("gateways = [\"taut\"]", "gateway = [\"taut\"]", "did you mean `gateways`?"),
+                ("gateways = [\"taut\"]", "gateways = []", "gateways: none is named"),
+                ("name = \"touch\"", "name = \"\"", "name = : must be the strategy's name"),
+                ("# cpu = 1", "cpu = 999", "cpu = 999: must be a CPU that this process may use"),
+                ("rate = 100", "rat = 100", "did you mean `rate`?"),
+                ("lots = 1", "lots = 0", "parameters.lots"),
+            ][..],
+        ),
     ] {
         let sample = text(&run(&[verb, "sample"]).stdout);
         std::fs::write(&file, &sample).expect("a file");
@@ -70,7 +81,7 @@ fn the_samples_are_right_and_what_is_wrong_in_a_file_is_named() {
             let said = text(&checked.stderr);
             assert_eq!(checked.status.code(), Some(2), "{wrong}: {said}");
             assert!(said.contains(words) && said.contains(path), "{wrong}: {said}");
-            if verb == "gateway" && !wrong.contains('\n') {
+            if verb != "venue" && !wrong.contains('\n') {
                 let before = sample.split(right).next().unwrap_or_default();
                 let line = 1 + before.lines().count() - usize::from(!before.ends_with('\n'));
                 assert!(said.contains(&format!(":{line}: ")), "{wrong} in {line}: {said}");
@@ -202,8 +213,13 @@ impl World {
 
     fn start_gateway_with(&self, more: &str) -> Process {
         self.write_settings(more);
+        self.start_written(&[])
+    }
+
+    fn start_written(&self, more: &[&str]) -> Process {
         let file = self.path("gateway.toml");
-        let mut gateway = Process::start(taut().args(["gateway", "--config"]).arg(&file));
+        let mut gateway =
+            Process::start(taut().args(["gateway", "--config"]).arg(&file).args(more));
         gateway.stderr_line("a gateway that can be found", |line| {
             line.contains("meet it at").then_some(())
         });
@@ -444,6 +460,88 @@ fn a_gateway_that_is_killed_comes_back_with_its_orders_positions_and_kill_switch
 }
 
 #[test]
+fn one_strategy_trades_in_the_gateways_thread_as_others_do_beside_it() {
+    let world = World::new();
+    let keeps = "cancel_on_disconnect = false\nreset_on_logon = false\n";
+    let venue = world.start_venue_with(keeps);
+    let keys = "name = \"first\"\n[parameters]\nrate = 200\nrest_ms = 3000000\n";
+    let file = world.path("strategy.toml");
+    std::fs::write(&file, keys).expect("a file");
+    let journal = "[journal]\nfolder = \"journal\"\nsegment_mb = 1\nreattach_ms = 1\n\
+                   [risk]\nlots_max = 100\n";
+    world.write_settings(journal);
+    let fused = ["--fused", "touch", "--strategy", file.to_str().expect("a path")];
+    // Without the file its name is `touch`, which this gateway does not know.
+    let settings = world.path("gateway.toml");
+    let unknown =
+        run(&["gateway", "--config", settings.to_str().expect("a path"), "--fused", "touch"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(text(&unknown.stderr).contains("called 'touch' here; there are: first, second"));
+
+    // Another one has traded beside the gateway before, and left orders.
+    let of_second = || {
+        let orders = world.ask(&["orders"]);
+        let orders = orders.as_array().expect("orders").iter();
+        orders.filter(|order| order["strategy"] == "second").count()
+    };
+    let mut gateway = world.start_written(&[]);
+    let mut second = world.start_strategy_with("second", &["--rest", "3000000"]);
+    until("resting orders of another strategy", DEADLINE, || of_second() > 15);
+    // Nothing trades while there is no gateway.
+    signal(&venue, "-STOP");
+    gateway.kill();
+    second.kill();
+
+    let mut gateway = world.start_written(&fused);
+    signal(&venue, "-CONT");
+    until("resting orders and fills", DEADLINE, || {
+        world.count("fills") > 10 && world.status()["open_orders"].as_u64() > Some(15)
+    });
+    until("cancels of what nobody here has", DEADLINE, || {
+        world.count("cancels") > 0 && of_second() == 0
+    });
+    assert!(world.is_attached("first") && !world.is_attached("second"));
+    let control = world.control();
+    let attach = ["strategy", "touch", "--gateway", &control, "--as", "second", "--no-wait"];
+    for (arguments, words) in [
+        (&attach[..], "nobody attaches"),
+        (&["gateway", "drop", "first", "--gateway", &control][..], "ends both"),
+    ] {
+        let refused = run(arguments);
+        assert_eq!(refused.status.code(), Some(1), "{arguments:?}");
+        assert!(text(&refused.stderr).contains(words), "{}", text(&refused.stderr));
+    }
+
+    // Killed, it comes back with its orders, and the strategy goes on behind their numbers.
+    signal(&venue, "-STOP");
+    until("an answer to every request, or none", DEADLINE, || {
+        let quiet = || ["orders", "positions"].map(|what| lasting(&world.ask(&[what])));
+        quiet() == quiet()
+    });
+    gateway.kill();
+    let gateway = world.start_written(&fused);
+    assert!(world.status()["open_orders"].as_u64() > Some(15), "{}", world.status());
+    signal(&venue, "-CONT");
+    world.until_orders("orders through the next gateway", 5);
+
+    // Limits, the kill switch and the end are its operator's as ever.
+    world.write_settings(&journal.replace("100", "50"));
+    let changes = world.ask(&["reload"])["changes"].to_string();
+    assert!(changes.contains("lots_max"), "{changes}");
+    world.ask(&["kill"]);
+    until("no open order", DEADLINE, || world.status()["open_orders"] == 0);
+    let refused = world.count("risk_rejects");
+    until("refused orders", DEADLINE, || world.count("risk_rejects") > refused + 5);
+    world.ask(&["revive"]);
+    world.until_orders("orders after the revival", 5);
+    world.ask(&["stop"]);
+    let said = gateway.finish();
+    assert!(said.status.success(), "{}", text(&said.stderr));
+    interrupt(&venue);
+    assert!(venue.finish().status.success());
+}
+
+#[test]
 fn orders_whose_strategy_does_not_come_back_are_cancelled() {
     let world = World::new();
     let venue = world.start_venue_with("cancel_on_disconnect = false\nreset_on_logon = false\n");
@@ -491,6 +589,97 @@ fn one_strategy_trades_at_two_gateways_of_which_one_goes_and_comes_again() {
     for world in &worlds {
         until("no order open", DEADLINE, || world.status()["open_orders"] == 0);
     }
+}
+
+#[test]
+fn a_strategy_is_told_by_its_file_and_by_flags_over_it() {
+    // Without a venue: a gateway that waits for one has strategies attached.
+    let world = World::new();
+    let gateway = world.start_gateway();
+    let file = world.path("strategy.toml");
+    let keys = "gateways = [\"./control\"]\nname = \"first\"\nidle = true\n\
+                [parameters]\nrate = 200\n";
+    std::fs::write(&file, keys).expect("a file");
+    let path = file.to_str().expect("a path");
+    let checked = told(&run(&["strategy", "check", path]));
+    assert!(checked.contains("while nobody else wants it") && checked.contains("200"), "{checked}");
+    let own = format!("{keys}edge = 3\n");
+    std::fs::write(&file, &own).expect("a file");
+    let refused = run(&["strategy", "check", path]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused.stderr).contains(":6: parameters.edge"), "{}", text(&refused.stderr));
+    let checked = told(&run(&["strategy", "check", path, "--parameters", "own"]));
+    assert!(checked.contains("not looked at: edge, rate"), "{checked}");
+    std::fs::write(&file, keys).expect("a file");
+
+    let start = |more: &[&str]| {
+        let arguments = ["strategy", "touch", "--config", path];
+        let mut strategy = Process::start(taut().args(arguments).args(more));
+        strategy.stderr_line("an attachment", |line| line.contains("attached to").then_some(()));
+        strategy
+    };
+    let strategies = [start(&[]), start(&["--as", "second"])];
+    assert!(world.is_attached("first") && world.is_attached("second"));
+    for strategy in strategies {
+        assert_eq!(policy(&strategy), "5", "SCHED_IDLE");
+        interrupt(&strategy);
+        assert!(strategy.finish().status.success());
+    }
+    world.ask(&["stop"]);
+    assert!(gateway.finish().status.success());
+}
+
+/// What a program that went well said.
+fn told(output: &Output) -> String {
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    text(&output.stdout)
+}
+
+/// The number of a program's way to be scheduled.
+fn policy(program: &Process) -> String {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", program.id())).expect("stat");
+    // Field 41; the second one, the program's name, ends with the last bracket.
+    let fields = stat.rsplit(") ").next().unwrap_or_default();
+    fields.split(' ').nth(38).expect("a policy").to_owned()
+}
+
+#[test]
+fn instruments_are_chosen_by_a_pattern_among_what_the_venue_defines() {
+    let world = World::new();
+    let file = world.path("gateway.toml");
+    let write = |pattern: &str, risk: &str| {
+        world.write_settings(risk);
+        let settings = std::fs::read_to_string(&file).expect("a file");
+        let chosen = format!("[[subscribe]]\npattern = \"{pattern}\"\n");
+        std::fs::write(&file, settings.replace(INSTRUMENTS, &chosen)).expect("a file");
+    };
+    write("T.*", "");
+    // It waits for a venue that is not there.
+    let mut gateway = Process::start(taut().args(["gateway", "--config"]).arg(&file));
+    gateway.stderr_line("a wait", |line| line.contains("waiting for the venue").then_some(()));
+    let venue = world.start_venue();
+    gateway.stderr_line("a choice", |line| {
+        line.contains("1 instruments of the 2 that the venue defines").then_some(())
+    });
+    gateway.stderr_line("a gateway", |line| line.contains("meet it at").then_some(()));
+    let strategy = world.start_strategy("first");
+    until("fills", DEADLINE, || world.count("fills") > 5);
+    let positions = world.ask(&["positions"]);
+    let positions = positions.as_array().expect("positions");
+    assert!(positions.iter().all(|line| line["symbol"] == "TWO"), "{positions:?}");
+
+    write("T.*", "[risk]\nlots_max = 100\n");
+    let changes = world.ask(&["reload"])["changes"].to_string();
+    assert!(changes.contains("risk.lots_max"), "{changes}");
+    write(".*", "[risk]\nlots_max = 100\n");
+    let refused = run(&["gateway", "reload", "--gateway", &world.control()]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(text(&refused.stderr).contains("subscribe[0].pattern"), "{}", text(&refused.stderr));
+    interrupt(&strategy);
+    assert!(strategy.finish().status.success());
+    world.ask(&["stop"]);
+    assert!(gateway.finish().status.success());
+    drop(venue);
 }
 
 #[test]

@@ -199,6 +199,8 @@ pub(crate) struct Followed {
     pub(crate) books: Box<[FollowedBook]>,
     /// By the venue's number of an instrument, the place of its book.
     places: Box<[u32]>,
+    /// The same by its own number, under which it is told.
+    own_places: Box<[u32]>,
     /// The books that the transaction has changed.
     touched: Vec<u32>,
 }
@@ -208,32 +210,43 @@ impl Followed {
         instruments: &[Instrument],
         level_capacity: usize,
     ) -> Result<Self, NativeConfigError> {
-        let highest = instruments.iter().map(|instrument| instrument.id().0).max();
-        let Some(highest) = highest else { return Err(NativeConfigError::NoInstrument) };
-        if highest > NUMBER_MAX {
-            return Err(NativeConfigError::NumberTooHigh(InstrumentId(highest)));
-        }
-        let mut places = vec![NOT_FOLLOWED; highest as usize + 1].into_boxed_slice();
-        for (at, instrument) in (0..).zip(instruments) {
-            match places.get_mut(instrument.id().0 as usize) {
-                Some(place) if *place == NOT_FOLLOWED => *place = at,
-                _ => return Err(NativeConfigError::SameNumber(instrument.id())),
-            }
-        }
+        let own_places = places_of(instruments.iter().map(Instrument::id))?;
+        let places = own_places.clone();
         let books =
             instruments.iter().map(|instrument| FollowedBook::new(instrument, level_capacity));
-        Ok(Self { books: books.collect(), places, touched: Vec::with_capacity(instruments.len()) })
+        let touched = Vec::with_capacity(instruments.len());
+        Ok(Self { books: books.collect(), places, own_places, touched })
     }
 
-    /// The place of an instrument's book; one beyond all of them when it is not followed.
+    /// The venue has other numbers for the instruments, each at its place.
+    pub(crate) fn set_numbers(
+        &mut self,
+        numbers: &[InstrumentId],
+    ) -> Result<(), NativeConfigError> {
+        if numbers.len() != self.books.len() {
+            return Err(NativeConfigError::NoInstrument);
+        }
+        self.places = places_of(numbers.iter().copied())?;
+        Ok(())
+    }
+
+    /// The place of the book of an instrument with this number at the venue; one beyond all of them
+    /// when it is not followed.
     #[inline]
     pub(crate) fn place(&self, instrument: InstrumentId) -> usize {
         self.places.get(instrument.0 as usize).copied().unwrap_or(NOT_FOLLOWED) as usize
     }
 
     #[inline]
-    pub(crate) fn get(&self, instrument: InstrumentId) -> Option<&FollowedBook> {
+    fn get(&self, instrument: InstrumentId) -> Option<&FollowedBook> {
         self.books.get(self.place(instrument))
+    }
+
+    /// The book of the instrument that is told under this number.
+    #[inline]
+    pub(crate) fn own(&self, instrument: InstrumentId) -> Option<&FollowedBook> {
+        let place = self.own_places.get(instrument.0 as usize).copied();
+        self.books.get(place.unwrap_or(NOT_FOLLOWED) as usize)
     }
 
     /// Asks the processor for the levels that a change of this instrument most likely meets.
@@ -378,7 +391,8 @@ impl Followed {
 
     /// Applies a packet that was kept to one book; whether that could be.
     pub(crate) fn catch_up(&mut self, at: usize, bytes: &[u8], places: &mut Places) -> bool {
-        let Some(book) = self.books.get_mut(at) else { return false };
+        let Self { books, places: numbers, .. } = self;
+        let Some(book) = books.get_mut(at) else { return false };
         let Ok(packet) = PacketReader::new(bytes) else { return false };
         if places.check(&packet).is_err() {
             return false;
@@ -386,7 +400,7 @@ impl Followed {
         let mut is_well = true;
         places.visit(&packet, |instrument, kind| {
             if let EventKind::Level(level) = kind
-                && instrument == book.instrument
+                && numbers.get(instrument.0 as usize).is_some_and(|place| *place as usize == at)
             {
                 is_well = book.take_kept(level).is_ok();
             }
@@ -394,4 +408,23 @@ impl Followed {
         });
         is_well
     }
+}
+
+/// By number, the place of an instrument; each number once.
+fn places_of(
+    numbers: impl Iterator<Item = InstrumentId> + Clone,
+) -> Result<Box<[u32]>, NativeConfigError> {
+    let highest = numbers.clone().map(|number| number.0).max();
+    let Some(highest) = highest else { return Err(NativeConfigError::NoInstrument) };
+    if highest > NUMBER_MAX {
+        return Err(NativeConfigError::NumberTooHigh(InstrumentId(highest)));
+    }
+    let mut places = vec![NOT_FOLLOWED; highest as usize + 1].into_boxed_slice();
+    for (at, number) in (0..).zip(numbers) {
+        match places.get_mut(number.0 as usize) {
+            Some(place) if *place == NOT_FOLLOWED => *place = at,
+            _ => return Err(NativeConfigError::SameNumber(number)),
+        }
+    }
+    Ok(places)
 }

@@ -33,8 +33,8 @@ const SILENCE: Nanos = Nanos::from_secs(2);
 /// How taut's own feed is followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NativeConfig<'a> {
-    /// The instruments whose books are kept. Their numbers are the venue's, at most 2^20: what
-    /// comes of others costs one comparison.
+    /// The instruments whose books are kept. Their numbers are the venue's, at most 2^20, unless
+    /// [`NativeFeed::set_numbers`] says others: what comes of others costs one comparison.
     pub instruments: &'a [Instrument],
     /// The stream to follow; packets of others on the same group are not taken. When nothing is
     /// said, the first one heard is.
@@ -112,6 +112,15 @@ impl NativeFeed {
             snapshots: 0,
             malformed: 0,
         })
+    }
+
+    /// The venue has other numbers for the instruments than those under which they are told: that of
+    /// each, at its place in [`NativeConfig::instruments`]. Before anything is heard.
+    ///
+    /// # Errors
+    /// When a number is there twice or too high, or there are not as many as instruments.
+    pub fn set_numbers(&mut self, numbers: &[InstrumentId]) -> Result<(), NativeConfigError> {
+        self.followed.set_numbers(numbers)
     }
 
     /// Whether single orders are told too, those that come, become smaller and leave, behind the
@@ -415,17 +424,17 @@ impl FeedHandler for NativeFeed {
 
     #[inline]
     fn soundness(&self, instrument: InstrumentId) -> Soundness {
-        let book = self.followed.get(instrument);
+        let book = self.followed.own(instrument);
         book.map_or(Soundness::Stale(Staleness::Joining), |book| book.soundness)
     }
 
     #[inline]
     fn best(&self, instrument: InstrumentId) -> BestPrices {
-        self.followed.get(instrument).map_or(BestPrices::default(), |book| book.top)
+        self.followed.own(instrument).map_or(BestPrices::default(), |book| book.top)
     }
 
     fn book(&self, instrument: InstrumentId) -> Option<&LevelBook> {
-        self.followed.get(instrument).map(|book| &book.book)
+        self.followed.own(instrument).map(|book| &book.book)
     }
 
     fn lost(&self, last: SequenceNumber) -> u64 {

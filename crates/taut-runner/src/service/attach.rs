@@ -5,8 +5,8 @@ use std::os::fd::{AsFd, BorrowedFd};
 use taut_gateway::{DetachedStrategy, Strategy, StrategyCounters, StrategyRegions, StrategyRunner};
 use taut_ipc::Segment;
 use taut_sys::{
-    Doorbell, Wait, Waiter, catch_stop_signals, monotonic, pin_to_cpu, set_timer_slack,
-    stop_requests, wait_readable,
+    Doorbell, Wait, Waiter, catch_stop_signals, monotonic, pin_to_cpu, set_idle_scheduling,
+    set_timer_slack, stop_requests, wait_readable,
 };
 use taut_types::Nanos;
 
@@ -34,6 +34,8 @@ pub struct Attach {
     pub wait: Wait,
     /// The CPU that it runs on.
     pub cpu: Option<usize>,
+    /// Whether it runs only while nobody else wants its CPU (`SCHED_IDLE`).
+    pub idle: bool,
     /// Whether it waits for a gateway that is not there, and for one that goes.
     pub waits: bool,
 }
@@ -56,7 +58,7 @@ impl Attach {
     #[must_use]
     pub fn new(gateway: &str, strategy: &str) -> Self {
         let (gateways, strategy) = (vec![gateway.to_owned()], strategy.to_owned());
-        Self { gateways, strategy, wait: Wait::Block, cpu: None, waits: true }
+        Self { gateways, strategy, wait: Wait::Block, cpu: None, idle: false, waits: true }
     }
 
     /// To one gateway more. What all of them tell comes in the order in which they received it; its
@@ -80,6 +82,9 @@ impl Attach {
         catch_stop_signals().map_err(|error| RunnerError::run("signals", error))?;
         if let Some(cpu) = self.cpu {
             pin_to_cpu(cpu).map_err(|error| RunnerError::run("pinning", error))?;
+        }
+        if self.idle {
+            set_idle_scheduling().map_err(|error| RunnerError::run("idle scheduling", error))?;
         }
         set_timer_slack(Nanos(1)).map_err(|error| RunnerError::run("timer slack", error))?;
         let count = self.gateways.len();

@@ -128,7 +128,8 @@ impl GatewayFile {
         self.check_names(&mut mistakes);
         self.check_machine(&mut mistakes);
         mistakes.extend(self.gateway.mistakes().into_iter().map(Mistake::from));
-        if self.instruments.is_empty() {
+        mistakes.extend(self.mistakes_of_patterns());
+        if self.instruments.is_empty() && self.subscribe.is_empty() {
             let text = "[[instruments]]: none is named; a gateway trades at least one";
             mistakes.push(Mistake::told("instruments", text));
         }

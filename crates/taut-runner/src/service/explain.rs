@@ -32,6 +32,12 @@ impl GatewayFile {
             };
             say(&what, format!("{symbol}, tick {tick}, lot {lot}{kind}"));
         }
+        for rule in &self.subscribe {
+            say(
+                "instruments",
+                format!("'{}', whatever the venue defines at the start", rule.pattern),
+            );
+        }
         self.explain_limits(&rules, &mut say);
         self.explain_owners(&rules, &mut say);
         Ok(lines)

@@ -19,6 +19,7 @@ use crate::service::journal::JournalKeys;
 use crate::service::limits::{AccountSettings, GatewayRisk, SymbolRule, UserSettings};
 use crate::service::okx::OkxKeys;
 use crate::service::secret::CredentialSettings;
+use crate::service::subscribe::{SubscribeRule, Subscribed};
 use crate::settings::{GatewaySettings, InstrumentSettings, RemoteVenue, wait};
 
 /// A gateway's file with every key, for people to start from.
@@ -76,7 +77,14 @@ pub struct GatewayFile {
     #[serde(default)]
     pub feed_backup: Option<FeedBackupKeys>,
     /// What is traded; the order gives each its number.
+    #[serde(default)]
     pub instruments: Vec<InstrumentSettings>,
+    /// What of the venue's instruments is traded beside them.
+    #[serde(default)]
+    pub subscribe: Vec<SubscribeRule>,
+    /// What the venue defined, once that is known.
+    #[serde(skip)]
+    pub(crate) subscribed: Option<Subscribed>,
     /// Whose strategies trade. Without any, every user number may trade everything.
     #[serde(default)]
     pub users: Vec<UserSettings>,
@@ -235,5 +243,11 @@ impl GatewayFile {
     #[must_use]
     pub fn strategy(&self, name: &str) -> Option<&StrategySettings> {
         self.strategies.iter().find(|strategy| strategy.name == name)
+    }
+
+    /// What is said of a strategy that has no such name here.
+    pub(super) fn unknown_strategy(&self, name: &str) -> String {
+        let names: Vec<&str> = self.strategies.iter().map(|it| it.name.as_str()).collect();
+        format!("no strategy is called '{name}' here; there are: {}", names.join(", "))
     }
 }

@@ -1,16 +1,18 @@
 //! The process of a gateway: the thread that trades, and the one that listens.
 
+mod strategies;
 mod trading;
 
 use std::sync::mpsc::{self, Sender};
 use std::thread;
 
-use taut_gateway::{Observer, OrderHandler, Regions, StrategyRegions};
+use taut_gateway::{Observer, OrderHandler, Regions, Strategy, StrategyRegions};
 use taut_ipc::Segment;
 use taut_journal::Journal;
 use taut_market_data::FeedHandler;
 use taut_ring::cell::CellWriter;
-use taut_sys::{Anchoring, Doorbell, catch_reload_signals, catch_stop_signals};
+use taut_sys::{Anchoring, Doorbell, catch_reload_signals, catch_stop_signals, monotonic, utc};
+use taut_types::Nanos;
 
 use crate::error::RunnerError;
 use crate::service::connections::{self, Connect, Connections};
@@ -18,54 +20,101 @@ use crate::service::file::GatewayFile;
 use crate::service::journal::keep;
 use crate::service::listener::Listener;
 use crate::service::place::Place;
-use trading::{Memory, Trading};
+use strategies::{Fused, Memory, Split, Strategies};
+use trading::Trading;
 
-/// Strategies that may be attached at one time.
-const PLACES: usize = 16;
-/// Runs a gateway until a stop signal comes or its operator ends it. `heard` is told once it can be
-/// found, what a reload of its settings comes to, and what is wrong with its journal; SIGHUP asks
-/// for a reload.
+/// Runs a gateway to which strategies attach, until a stop signal comes or its operator ends it.
+/// `heard` is told once it can be found, what a reload of its settings comes to, and what is wrong
+/// with its journal; SIGHUP asks for a reload.
 ///
 /// # Errors
 /// [`RunnerError::Settings`] before anything is opened; [`RunnerError::Run`] when it cannot be
 /// opened, or ends.
 pub fn serve(file: &GatewayFile, heard: impl Fn(&str) + Sync) -> Result<(), RunnerError> {
     file.check()?;
+    start(file, None, Split, heard)
+}
+
+/// The same with one strategy, which `make` makes, in the thread that trades: no core is crossed on
+/// the way of a tick, and nobody else can attach. `name` is the strategy's in `[[strategies]]`.
+///
+/// # Errors
+/// As [`serve`]; when the file does not name the strategy.
+pub fn serve_fused<S: Strategy + Send>(
+    file: &GatewayFile,
+    name: &str,
+    make: impl FnOnce(Nanos) -> S,
+    heard: impl Fn(&str) + Sync,
+) -> Result<(), RunnerError> {
+    file.check()?;
+    let owner = file.strategy(name).map(|strategy| strategy.owner());
+    let owner = owner.ok_or_else(|| RunnerError::Settings(file.unknown_strategy(name)))?;
+    start(file, Some(name), Fused { owner, make }, heard)
+}
+
+fn start(
+    file: &GatewayFile,
+    fused: Option<&str>,
+    strategies: impl Strategies,
+    heard: impl Fn(&str) + Sync,
+) -> Result<(), RunnerError> {
+    let file = &*file.subscribed(None, &heard)?;
     // Before the session's numbers, which are in its folder.
     let journal = file.journal.as_ref().map(|journal| journal.open(&file.instruments()?));
     let journal = journal.transpose()?;
-    connections::connect(file, Serve { file, journal, heard })
+    connections::connect(file, Serve { file, fused, strategies, journal, heard })
 }
 
 /// Runs the gateway that it is given the parts of.
-struct Serve<'a, T> {
+struct Serve<'a, W, T> {
     file: &'a GatewayFile,
+    /// The name of the strategy in the thread that trades.
+    fused: Option<&'a str>,
+    strategies: W,
     journal: Option<Journal>,
     heard: T,
 }
 
-impl<T: Fn(&str) + Sync> Connect for Serve<'_, T> {
+impl<W: Strategies, T: Fn(&str) + Sync> Connect for Serve<'_, W, T> {
     type Output = ();
 
     fn connect<F: FeedHandler + Send, H: OrderHandler + Send, O: Observer + Send>(
         self,
         connections: Connections<F, H, O>,
     ) -> Result<(), RunnerError> {
-        run(self.file, connections, self.journal, self.heard)
+        run(self, connections)
     }
 }
 
-fn run<F: FeedHandler + Send, H: OrderHandler + Send, O: Observer + Send>(
-    file: &GatewayFile,
+/// The number of a strategy's first order, above every one that a gateway started before may have
+/// used: 65,536 orders a second of each strategy since then. Those that are in a journal go on
+/// behind it.
+fn first_number() -> u64 {
+    (utc().0.unsigned_abs() / 1_000_000_000) << 16
+}
+
+/// Says where it is to be found, and by whom.
+fn tell_where(file: &GatewayFile, fused: Option<&str>, heard: impl Fn(&str)) {
+    if file.is_paper {
+        heard("on paper: orders go to a venue within this process, and none leaves");
+    }
+    let who = match fused {
+        None => "strategies and operators meet".to_owned(),
+        Some(name) => format!("'{name}' trades in its thread, operators meet"),
+    };
+    heard(&format!("{}: {who} it at {}", file.name, file.control_path().display()));
+}
+
+fn run<W: Strategies, F: FeedHandler + Send, H: OrderHandler + Send, O: Observer + Send>(
+    serve: Serve<'_, W, impl Fn(&str) + Sync>,
     connections: Connections<F, H, O>,
-    journal: Option<Journal>,
-    heard: impl Fn(&str) + Sync,
 ) -> Result<(), RunnerError> {
+    let Serve { file, fused, strategies, journal, heard } = serve;
     let failed = |error: &dyn std::fmt::Display| RunnerError::run("shared memory", error);
     let segment =
         Segment::create("taut-gateway", &Regions::LAYOUT).map_err(|error| failed(&error))?;
     let regions = Regions::of(&segment).map_err(|error| failed(&error))?;
-    let own: Vec<Segment> = (0..PLACES)
+    let own: Vec<Segment> = (0..W::PLACES)
         .map(|_| Segment::create("taut-strategy", &StrategyRegions::LAYOUT))
         .collect::<Result<_, _>>()
         .map_err(|error| failed(&error))?;
@@ -85,8 +134,9 @@ fn run<F: FeedHandler + Send, H: OrderHandler + Send, O: Observer + Send>(
     let path = file.control_path();
     let ((asks, asked), (answers, answered)) = (mpsc::channel(), mpsc::channel());
     let memory = Memory { regions: &regions, own: &own, places: &places };
+    let client = strategies.open(&memory, first_number(), monotonic())?;
     let (mut trading, housekeeper) =
-        Trading::open(file, connections, journal, memory, &bell, (asked, answers))?;
+        Trading::open(file, connections, journal, &regions, client, &bell, (asked, answers))?;
     let (names, named) = mpsc::channel();
     let drop_copy = file.drop_copy.as_ref();
     let drop_copy = drop_copy.map(|keys| keys.open(file.instruments()?, named)).transpose()?;
@@ -96,10 +146,8 @@ fn run<F: FeedHandler + Send, H: OrderHandler + Send, O: Observer + Send>(
     });
     let mut listener =
         Listener::bind(file, &path, &segment, places, &bell, (asks, answered), names)?;
-    if file.is_paper {
-        heard("on paper: orders go to a venue within this process, and none leaves");
-    }
-    heard(&format!("{}: strategies and operators meet it at {}", file.name, path.display()));
+    listener.set_fused(fused);
+    tell_where(file, fused, &heard);
     thread::scope(|scope| {
         let (trades, over) = mpsc::channel();
         let heard = &heard;

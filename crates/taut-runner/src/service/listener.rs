@@ -56,6 +56,8 @@ pub struct Listener<'a> {
     listener: ControlListener,
     segment: &'a Segment,
     places: Vec<Place<'a>>,
+    /// The strategy that runs in the thread that trades: then nobody attaches.
+    fused: Option<String>,
     bell: &'a Doorbell,
     connections: Vec<Connection>,
     asks: Sender<Numbered<Command>>,
@@ -99,6 +101,7 @@ impl<'a> Listener<'a> {
             listener,
             segment,
             places,
+            fused: None,
             bell,
             connections: Vec::new(),
             asks,
@@ -110,6 +113,11 @@ impl<'a> Listener<'a> {
             reloads: reload_requests(),
             told: Vec::new(),
         })
+    }
+
+    /// This strategy runs in the thread that trades.
+    pub fn set_fused(&mut self, name: Option<&str>) {
+        self.fused = name.map(str::to_owned);
     }
 
     /// Listens until the trading thread `is_over`; `anchor` renews the clock, `heard` is told what
@@ -301,7 +309,7 @@ impl<'a> Listener<'a> {
             true => GatewayFile::read_on_paper(path),
             false => GatewayFile::read_again(path),
         };
-        let file = file.map_err(|error| error.to_string())?;
+        let file = file.map_err(|error| error.to_string())?.subscribed_as(&self.file);
         let Differences { fixed, free } = Differences::between(&self.file, &file);
         if !fixed.is_empty() {
             return Err(format!(
@@ -318,15 +326,14 @@ impl<'a> Listener<'a> {
 
     fn owner(&self, name: &str) -> Result<Owner, String> {
         let known = self.file.strategy(name).map(|strategy| strategy.owner());
-        known.ok_or_else(|| {
-            let names: Vec<&str> =
-                self.file.strategies.iter().map(|strategy| strategy.name.as_str()).collect();
-            format!("no strategy is called '{name}' here; there are: {}", names.join(", "))
-        })
+        known.ok_or_else(|| self.file.unknown_strategy(name))
     }
 
     fn attach(&mut self, at: usize, name: &str) -> Result<(ControlReply, Vec<OwnedFd>), String> {
         let owner = self.owner(name)?;
+        if let Some(fused) = &self.fused {
+            return Err(format!("'{fused}' trades in this gateway's thread, and nobody attaches"));
+        }
         let is_attached = |place: &Place<'_>| place.strategy.as_deref() == Some(name);
         if self.places.iter().any(is_attached) {
             return Err(format!(
@@ -369,6 +376,10 @@ impl<'a> Listener<'a> {
 
     fn drop_strategy(&mut self, name: &str) -> Result<Vec<ControlReply>, String> {
         self.owner(name)?;
+        if self.fused.as_deref() == Some(name) {
+            let remedy = "`kill` stops its orders, `stop` ends both";
+            return Err(format!("'{name}' trades in the gateway's thread: {remedy}"));
+        }
         let of = |place: &Place<'_>| place.strategy.as_deref() == Some(name);
         let place = self.places.iter().position(of);
         let place = place.ok_or_else(|| format!("'{name}' is not attached"))?;
@@ -392,11 +403,12 @@ impl<'a> Listener<'a> {
             let has = |place: &Place<'_>| place.strategy.as_deref() == Some(&strategy.name);
             let place = self.places.iter().position(has);
             let attached = place.and_then(|place| glance.attached.get(place));
+            let is_fused = self.fused.as_ref() == Some(&strategy.name);
             StrategyLine {
                 name: strategy.name.clone(),
                 user: strategy.user,
                 strategy: strategy.number,
-                attached: attached.copied().unwrap_or(false),
+                attached: is_fused || attached.copied().unwrap_or(false),
             }
         });
         let (priority, address) = glance.order_address;

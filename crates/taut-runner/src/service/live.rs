@@ -38,10 +38,10 @@ const LOOK: Nanos = Nanos::from_millis(50);
 pub fn check_live(
     file: &GatewayFile,
     patience: Nanos,
-    heard: impl FnMut(&str),
+    mut heard: impl FnMut(&str),
 ) -> Result<(), RunnerError> {
     file.check()?;
-    let mut file = file.clone();
+    let mut file = file.subscribed(Some(monotonic() + patience), &mut heard)?.into_owned();
     (file.journal, file.drop_copy) = (None, None);
     catch_stop_signals().map_err(|error| RunnerError::run("signals", error))?;
     connections::connect(&file, Look { patience, heard })

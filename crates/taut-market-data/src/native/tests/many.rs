@@ -215,6 +215,53 @@ fn single_orders_are_told_to_who_wants_them_and_of_followed_instruments_alone() 
     }
 }
 
+#[test]
+fn a_venue_may_have_other_numbers_for_instruments() {
+    let listed = [instrument(0), instrument(1), instrument(2), instrument(3)];
+    let mut publisher = Publisher::new(&listed, STREAM, 1);
+    // The venue's 3 and 1 are told as 0 and 1.
+    let renumbered = |own, listed: &Instrument| {
+        Instrument::new(InstrumentId(own), listed.symbol(), listed.tick(), listed.lot()).unwrap()
+    };
+    let instruments = [renumbered(0, &listed[3]), renumbered(1, &listed[1])];
+    let config = NativeConfig {
+        instruments: &instruments,
+        stream_id: None,
+        level_capacity: 256,
+        has_retransmission: false,
+    };
+    let mut feed = NativeFeed::new(&config, Nanos(1)).unwrap();
+    let numbers = [InstrumentId(3), InstrumentId(1)];
+    assert_eq!(
+        feed.set_numbers(&[InstrumentId(3); 2]),
+        Err(NativeConfigError::SameNumber(InstrumentId(3)))
+    );
+    assert_eq!(feed.set_numbers(&numbers[..1]), Err(NativeConfigError::NoInstrument));
+    feed.set_numbers(&numbers).unwrap();
+    let mut told = Vec::new();
+    // Snapshots lag, so that books are brought up to date with packets that were kept.
+    for _ in 0..200 {
+        let snapshot = (Source::SNAPSHOT, publisher.snapshot());
+        let packets = publisher.transact().into_iter().map(|it| (Source::LINE_A, it));
+        for (source, packet) in packets.chain([snapshot]) {
+            let mut sink = |_: &Context<'_>, event: &Event| told.push(event.instrument.0);
+            if let Some(frame) = feed.decode(Nanos(3), source, &packet) {
+                feed.apply(frame, &mut sink);
+            }
+            feed.recover(Nanos(3), &mut sink);
+        }
+    }
+    assert!(feed.is_whole());
+    told.sort_unstable();
+    told.dedup();
+    assert_eq!(told, [0, 1]);
+    for (own, number) in [(0, 3), (1, 1)] {
+        let book = feed.book(InstrumentId(own)).expect("a book");
+        assert_eq!(book.state_hash(), publisher.books[number].state_hash(), "{own}");
+    }
+    assert!(feed.book(InstrumentId(3)).is_none());
+}
+
 /// What was told, per instrument.
 #[derive(Clone, Copy, Debug, Default)]
 struct Told {

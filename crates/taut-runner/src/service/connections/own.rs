@@ -65,6 +65,10 @@ pub fn market_data(
     };
     let mut handler =
         NativeFeed::new(&feed, now).map_err(|error| RunnerError::run("[[instruments]]", error))?;
+    if let Some(subscribed) = &file.subscribed {
+        let numbers = handler.set_numbers(&subscribed.numbers);
+        numbers.map_err(|error| RunnerError::run("[[subscribe]]", error))?;
+    }
     handler.tell_orders(file.gateway.market_by_order);
     let backup = file.feed_backup.as_ref();
     let backup = backup.map(|backup| Ok((self::sockets(&backup.of(venue))?, backup.after())));

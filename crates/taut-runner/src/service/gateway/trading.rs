@@ -6,11 +6,9 @@ use std::os::fd::AsFd;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 
 use taut_gateway::{
-    Gateway, GatewayError, Hub, Observer, OrderFilter, OrderHandler, Owner, Regions, SlotId,
-    StrategyRegions,
+    Gateway, GatewayError, Observer, OrderFilter, OrderHandler, Owner, Regions, SlotId,
 };
 use taut_io::EpollKernel;
-use taut_ipc::Segment;
 use taut_journal::{Housekeeper, Journal};
 use taut_market_data::{FeedHandler, Source};
 use taut_oms::{KillCause, KillScope};
@@ -24,11 +22,12 @@ use crate::service::balances::balances;
 use crate::service::connections::{Connections, MarketData, Served, names};
 use crate::service::file::GatewayFile;
 use crate::service::journal::JournalKeys;
-use crate::service::place::Place;
 use crate::service::resolver::{Moved, follow};
 use crate::service::threads::{Answer, Command, Glance, Numbered};
 use crate::service::usage::Usage;
 use crate::settings::build_fees;
+
+use super::strategies::Attachable;
 
 /// Sockets of the gateway: its feed's, its orders'.
 const SOURCES: usize = 16;
@@ -36,20 +35,16 @@ const SOURCES: usize = 16;
 const BUSY_ROUNDS: u32 = 256;
 /// How long the session may take to log out.
 const LOGOUT: Nanos = Nanos::from_secs(5);
-
-/// What is shared with strategies: the market's memory, and that of each of them.
-pub struct Memory<'p, 'm> {
-    pub regions: &'p Regions<'m>,
-    pub own: &'m [Segment],
-    pub places: &'p [Place<'p>],
-}
+/// How often orders without a strategy are cancelled where the client does not see to it: a cancel
+/// may be refused.
+const CANCEL_AGAIN: Nanos = Nanos::from_millis(100);
 
 /// The thread that trades.
-pub struct Trading<'a, 'm, F, H, O> {
+pub struct Trading<'a, 'm, C, F, H, O> {
     wait: Wait,
     cpu: Option<usize>,
     orders: SocketAddrV4,
-    gateway: Gateway<'m, Hub<'m>, F, EpollKernel, O, H>,
+    gateway: Gateway<'m, C, F, EpollKernel, O, H>,
     slots: Vec<SlotId>,
     shared_clock: SharedClock<'m>,
     bell: &'a Doorbell,
@@ -69,28 +64,19 @@ pub struct Trading<'a, 'm, F, H, O> {
     orphans_due: Option<Nanos>,
 }
 
-impl<'a, 'm, F: FeedHandler, H: OrderHandler, O: Observer> Trading<'a, 'm, F, H, O> {
+impl<'a, 'm, C: Attachable, F: FeedHandler, H: OrderHandler, O: Observer>
+    Trading<'a, 'm, C, F, H, O>
+{
     pub fn open(
         file: &GatewayFile,
         connections: Connections<F, H, O>,
         journal: Option<Journal>,
-        Memory { regions, own, places }: Memory<'_, 'm>,
+        regions: &Regions<'m>,
+        (client, slots): (C, Vec<SlotId>),
         bell: &'a Doorbell,
         (asked, answers): (Receiver<Numbered<Command>>, Sender<Numbered<Answer>>),
     ) -> Result<(Self, Option<Housekeeper>), RunnerError> {
         let (shared_clock, clock) = SharedClock::new(regions)?;
-        let rings = |error| RunnerError::run("rings", error);
-        let mut hub = Hub::new(regions).map_err(rings)?;
-        // Above every number that a gateway started before may have used: 65,536 orders a second
-        // of each strategy since then. Those that are in a journal go on behind it.
-        hub.set_first_number((taut_sys::utc().0.unsigned_abs() / 1_000_000_000) << 16);
-        let mut slots = Vec::with_capacity(own.len());
-        for (own, place) in own.iter().zip(places) {
-            let own = StrategyRegions::of(own)
-                .map_err(|error| RunnerError::run("shared memory", error))?;
-            let bell = place.another_bell().map_err(|error| RunnerError::run("doorbell", error))?;
-            slots.push(hub.add_slot(&own, Some(bell)).map_err(rings)?);
-        }
         let Connections { config, market_data, orders: handler, observer } = connections;
         let MarketData { input, handler: feed, backup: feed_backup } = market_data;
         let orders = config.order_address;
@@ -98,7 +84,7 @@ impl<'a, 'm, F: FeedHandler, H: OrderHandler, O: Observer> Trading<'a, 'm, F, H,
             EpollKernel::new(SOURCES).map_err(|error| RunnerError::run("the kernel", error))?;
         let handlers = (feed, handler);
         let mut gateway =
-            Gateway::with_handlers(kernel, &config, clock, input, handlers, hub, regions)
+            Gateway::with_handlers(kernel, &config, clock, input, handlers, client, regions)
                 .and_then(|gateway| gateway.with_observer(observer))
                 .map_err(|error| failed(error, orders))?;
         gateway.set_fees(&build_fees(&file.instruments)?);
@@ -142,7 +128,7 @@ impl<'a, 'm, F: FeedHandler, H: OrderHandler, O: Observer> Trading<'a, 'm, F, H,
     }
 
     /// The gateway, to prepare it.
-    pub fn gateway(&mut self) -> &mut Gateway<'m, Hub<'m>, F, EpollKernel, O, H> {
+    pub fn gateway(&mut self) -> &mut Gateway<'m, C, F, EpollKernel, O, H> {
         &mut self.gateway
     }
 
@@ -189,13 +175,19 @@ impl<'a, 'm, F: FeedHandler, H: OrderHandler, O: Observer> Trading<'a, 'm, F, H,
         self.orphans_due = None;
         let mut owners = BTreeSet::new();
         self.gateway.visit_orders(|order| _ = owners.insert(Owner::of(order.id)));
-        let hub = self.gateway.client();
-        let attached: Vec<Owner> = self.slots.iter().filter_map(|slot| hub.owner(*slot)).collect();
-        for owner in owners.into_iter().filter(|owner| !attached.contains(owner)) {
+        let client = self.gateway.client();
+        let attached: Vec<Owner> =
+            self.slots.iter().filter_map(|slot| client.owner(*slot)).collect();
+        let is_there =
+            |owner: &Owner| attached.contains(owner) || client.resident() == Some(*owner);
+        owners.retain(|owner| !is_there(owner));
+        for owner in owners {
             let cancelled = self.gateway.cancel_all(&owner.only(OrderFilter::ALL));
             cancelled.map_err(|error| failed(error, self.orders))?;
             // Until none of them is open.
-            self.gateway.client_mut().disown(owner);
+            if !self.gateway.client_mut().disown(owner) {
+                self.orphans_due = Some(monotonic() + CANCEL_AGAIN);
+            }
         }
         Ok(())
     }
@@ -252,7 +244,7 @@ impl<'a, 'm, F: FeedHandler, H: OrderHandler, O: Observer> Trading<'a, 'm, F, H,
         match command {
             Command::Attach(place, owner) => {
                 let slot = self.slots.get(place).copied();
-                let attach = |hub: &mut Hub<'_>| slot.is_some_and(|slot| hub.attach(slot, owner));
+                let attach = |client: &mut C| slot.is_some_and(|slot| client.attach(slot, owner));
                 if attach(self.gateway.client_mut()) {
                     return Answer::Done(true);
                 }
@@ -295,6 +287,7 @@ impl<'a, 'm, F: FeedHandler, H: OrderHandler, O: Observer> Trading<'a, 'm, F, H,
             }
             Command::Stop => {
                 self.ends_by = Some(monotonic() + LOGOUT);
+                self.gateway.client_mut().stop();
                 let killed = self.gateway.kill(KillScope::All, KillCause::Command);
                 self.revives = matches!(killed, Ok(true));
                 done(killed.map(drop))
@@ -305,8 +298,8 @@ impl<'a, 'm, F: FeedHandler, H: OrderHandler, O: Observer> Trading<'a, 'm, F, H,
     fn glance(&mut self) -> Glance {
         let mut open_orders = 0;
         self.gateway.visit_orders(|_| open_orders += 1);
-        let hub = self.gateway.client();
-        let attached = self.slots.iter().map(|slot| hub.owner(*slot).is_some()).collect();
+        let client = self.gateway.client();
+        let attached = self.slots.iter().map(|slot| client.owner(*slot).is_some()).collect();
         let counters = self.gateway.counters();
         Glance {
             order_entry: counters.logged_on != 0,
