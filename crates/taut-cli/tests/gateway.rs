@@ -3,9 +3,14 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use serde_json::Value;
+use taut_gateway::{GatewayEvent, OrderUpdate, Strategy, Trading};
+use taut_market_data::Event;
+use taut_runner::service::Attach;
 use taut_testkit::{DEADLINE, Process, own_address, until};
+use taut_types::{InstrumentId, Lots, Nanos, OrderTerms, Price, Side};
 use tempfile::TempDir;
 
 fn taut() -> Command {
@@ -252,6 +257,13 @@ impl World {
         strategies.iter().any(|line| line["name"] == name && line["attached"] == true)
     }
 
+    /// What the status says of a strategy.
+    fn strategy(&self, name: &str) -> Value {
+        let status = self.status();
+        let mut strategies = status["strategies"].as_array().into_iter().flatten();
+        strategies.find(|line| line["name"] == name).expect("a strategy of the settings").clone()
+    }
+
     fn until_orders(&self, what: &str, more: u64) {
         let before = self.count("acks");
         until(what, DEADLINE, || self.count("acks") >= before + more);
@@ -368,6 +380,118 @@ fn strategies_come_and_go_at_a_gateway_that_is_watched_stopped_and_started_again
     assert!(!Path::new(&control).exists(), "the control socket is left");
     interrupt(&venue);
     assert!(venue.finish().status.success());
+}
+
+/// Asks until it is told to stop, and reads next to nothing: each answer that it takes has it ask a
+/// thousand times more. Once stopped it asks one more time.
+struct Flood<'a> {
+    is_over: &'a AtomicBool,
+    answers: &'a AtomicU64,
+}
+
+impl Flood<'_> {
+    fn ask(&self, trading: &mut impl Trading) {
+        // More than an order may have: the gateway refuses it by itself.
+        let order = OrderTerms::limit(InstrumentId(0), Side::Buy, Price(1), Lots(i64::MAX));
+        for _ in 0..1_000 {
+            while trading.create(&order).is_none() {
+                if self.is_over.load(Ordering::Relaxed) {
+                    return;
+                }
+                std::thread::yield_now();
+            }
+        }
+    }
+}
+
+impl Strategy for Flood<'_> {
+    fn on_gateway(&mut self, _: Nanos, event: &GatewayEvent, trading: &mut impl Trading) {
+        if *event == GatewayEvent::DownloadEnd {
+            let order = OrderTerms::limit(InstrumentId(0), Side::Buy, Price(1), Lots(i64::MAX));
+            trading.create(&order);
+        }
+    }
+
+    fn on_market(&mut self, _: Nanos, _: &Event, _: &mut impl Trading) {}
+
+    fn on_order(&mut self, _: Nanos, _: &OrderUpdate, trading: &mut impl Trading) {
+        self.answers.fetch_add(1, Ordering::Relaxed);
+        if !self.is_over.load(Ordering::Relaxed) {
+            self.ask(trading);
+        }
+    }
+}
+
+#[test]
+fn a_strategy_that_leaves_its_replies_unread_is_dropped_and_attaches_again() {
+    let world = World::new();
+    let _venue = world.start_venue();
+    let mut gateway = world.start_gateway();
+    until("a session", DEADLINE, || world.status()["order_entry"] == true);
+    let line = |name: &str| world.strategy(name);
+    let (is_over, answers) = (AtomicBool::new(false), AtomicU64::new(0));
+    let mut attach = Attach::new(&world.control(), "first");
+    attach.waits = false;
+    let run = || {
+        let flood = Flood { is_over: &is_over, answers: &answers };
+        attach.run(|_| flood, |_| {})
+    };
+    std::thread::scope(|scope| {
+        let first = scope.spawn(run);
+        until("a strategy that is dropped", DEADLINE, || line("first")["dropped"] == 1);
+        is_over.store(true, Ordering::Relaxed);
+        let ended = first.join().expect("a thread").expect_err("a connection that is ended");
+        assert!(ended.to_string().contains("is gone"), "{ended}");
+    });
+    assert_eq!(world.count("strategies_dropped"), 1);
+    assert_eq!(line("first")["attached"], false);
+    gateway.stderr_line("who was dropped, and why", |line| {
+        line.contains("'first' left its replies unread").then_some(())
+    });
+
+    // It is told everything anew, and its requests are read.
+    let before = answers.load(Ordering::Relaxed);
+    std::thread::scope(|scope| {
+        let again = scope.spawn(|| {
+            until("a place for its next attachment", DEADLINE, || {
+                let refused = run().expect_err("it does not end before the gateway").to_string();
+                refused.contains("is gone") || refused.contains("ended the connection")
+            });
+        });
+        until("an answer to the next one", DEADLINE, || answers.load(Ordering::Relaxed) > before);
+        until("its housekeeping", DEADLINE, || line("first")["attached"] == true);
+        world.ask(&["stop"]);
+        again.join().expect("a thread");
+    });
+    assert!(gateway.finish().status.success());
+}
+
+#[test]
+fn a_stopped_strategy_that_was_dropped_attaches_again_when_it_goes_on() {
+    let world = World::new();
+    let _venue = world.start_venue();
+    let _gateway = world.start_gateway();
+    until("a session", DEADLINE, || world.status()["order_entry"] == true);
+    let first = world.start_strategy("first");
+    world.until_orders("orders of the first", 20);
+    signal(&first, "-STOP");
+    until("how far it is behind", DEADLINE, || world.strategy("first")["lag"].as_u64() > Some(0));
+    world.ask(&["drop", "first"]);
+    assert!(!world.is_attached("first"));
+    // Its place is still its own: it may be about to read and to write there.
+    let _second = world.start_strategy("second");
+    world.until_orders("orders of the second", 20);
+    signal(&first, "-CONT");
+    until("another attachment", DEADLINE, || world.is_attached("first"));
+    until("orders of both", DEADLINE, || {
+        let orders = world.ask(&["orders"]);
+        let has = |name| {
+            let orders = orders.as_array().into_iter().flatten();
+            orders.into_iter().any(|order| order["strategy"] == name)
+        };
+        has("first") && has("second")
+    });
+    assert_eq!(world.strategy("first")["dropped"], 0, "an operator's drop is none of these");
 }
 
 #[test]

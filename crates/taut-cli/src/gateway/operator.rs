@@ -1,7 +1,7 @@
 //! What an operator asks of a running gateway.
 
 use serde_json::json;
-use taut_runner::service::{ControlClient, ControlReply, ControlRequest, StageLine};
+use taut_runner::service::{ControlClient, ControlReply, ControlRequest, StageLine, StrategyLine};
 
 use crate::config_file::failure;
 use crate::exit::Failure;
@@ -65,8 +65,12 @@ pub fn status(which: &Which) -> Result<(), Failure> {
     terminal::print(format_args!("  killed       {}", yes(status.killed)))?;
     terminal::print(format_args!("  open orders  {}", status.open_orders))?;
     for strategy in &status.strategies {
-        let state = if strategy.attached { "attached" } else { "not attached" };
-        terminal::print(format_args!("  strategy     {}: {state}", strategy.name))?;
+        let StrategyLine { name, attached, lag, lapped, full, dropped, .. } = strategy;
+        let state = match attached {
+            true => format!("attached, lag {lag}, lapped {lapped}, full {full}"),
+            false => "not attached".to_owned(),
+        };
+        terminal::print(format_args!("  strategy     {name}: {state}, dropped {dropped}"))?;
     }
     let counted = status.counters.iter().filter(|(_, count)| *count > 0);
     let counted: Vec<String> = counted.map(|(name, count)| format!("{name} {count}")).collect();

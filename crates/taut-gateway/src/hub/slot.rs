@@ -38,7 +38,9 @@ pub struct Slot<'m> {
     /// The number of its last request.
     taken: u16,
     download: Download,
+    /// How often a strategy was dropped, and whether that was reported.
     dropped: u64,
+    is_dropped: bool,
 }
 
 impl<'m> Slot<'m> {
@@ -57,6 +59,7 @@ impl<'m> Slot<'m> {
             taken: 0,
             download: Download::default(),
             dropped: 0,
+            is_dropped: false,
         })
     }
 
@@ -78,6 +81,11 @@ impl<'m> Slot<'m> {
 
     pub const fn dropped(&self) -> u64 {
         self.dropped
+    }
+
+    /// Whether the strategy was dropped since this was asked last.
+    pub const fn take_dropped(&mut self) -> bool {
+        core::mem::replace(&mut self.is_dropped, false)
     }
 
     /// Whether it is told what happens: somebody is there, and knows what it begins with.
@@ -136,8 +144,10 @@ impl<'m> Slot<'m> {
 
     /// Tells the strategy; one that left a whole ring unread is dropped.
     pub fn push(&mut self, slots: &[Payload]) {
-        if self.replies.push_batch(slots).is_err() {
+        // One that is dropped already is told no more.
+        if self.owner().is_some() && self.replies.push_batch(slots).is_err() {
             self.dropped += 1;
+            self.is_dropped = true;
             self.drop_strategy();
         }
     }

@@ -146,6 +146,18 @@ pub struct StrategyLine {
     pub strategy: u8,
     /// Whether it is attached.
     pub attached: bool,
+    /// Market events that it has not read yet.
+    #[serde(default)]
+    pub lag: u64,
+    /// Market events that it lost since it attached, because it read too slowly.
+    #[serde(default)]
+    pub lapped: u64,
+    /// Requests since it attached for which there was no room.
+    #[serde(default)]
+    pub full: u64,
+    /// How often it was dropped because it left its replies unread.
+    #[serde(default)]
+    pub dropped: u64,
 }
 
 /// How long a stage took since the gateway began, in ns.

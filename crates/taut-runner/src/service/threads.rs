@@ -10,6 +10,9 @@ use crate::service::usage::Usage;
 /// for it any more is not taken for the next one.
 pub type Numbered<T> = (u64, T);
 
+/// The number of an answer to no command.
+pub const UNASKED: u64 = 0;
+
 /// What the listening thread asks the trading one for.
 #[derive(Debug)]
 pub enum Command {
@@ -38,6 +41,8 @@ pub enum Answer {
     Orders(Vec<OpenOrder>),
     Positions(Vec<PositionReport>),
     Usage(Box<Usage>),
+    /// Unasked: the strategy of this place was dropped because it left its replies unread.
+    Dropped(usize),
     Failed(String),
 }
 
@@ -54,5 +59,7 @@ pub struct Glance {
     pub open_orders: usize,
     /// By place: whether somebody is there.
     pub attached: Vec<bool>,
+    /// Events that the market ring has had.
+    pub market_position: u64,
     pub counters: Vec<(String, u64)>,
 }

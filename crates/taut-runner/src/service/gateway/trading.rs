@@ -26,7 +26,7 @@ use crate::service::file::GatewayFile;
 use crate::service::journal::JournalKeys;
 use crate::service::place::Place;
 use crate::service::resolver::{Moved, follow};
-use crate::service::threads::{Answer, Command, Glance, Numbered};
+use crate::service::threads::{Answer, Command, Glance, Numbered, UNASKED};
 use crate::service::usage::Usage;
 use crate::settings::build_fees;
 
@@ -218,6 +218,7 @@ impl<'a, 'm, F: FeedHandler, H: OrderHandler, O: Observer> Trading<'a, 'm, F, H,
     /// Answers what the listening thread asks; whether it is over.
     fn attend(&mut self) -> Result<bool, RunnerError> {
         self.move_along();
+        self.report_dropped();
         if let Some(deadline) = self.ends_by {
             if self.gateway.is_logged_out() || monotonic() >= deadline {
                 if self.revives {
@@ -241,6 +242,16 @@ impl<'a, 'm, F: FeedHandler, H: OrderHandler, O: Observer> Trading<'a, 'm, F, H,
             let answer = self.answer(command);
             // Who does not listen any more is over, and is seen to be at the next look.
             let _ = self.answers.send((number, answer));
+        }
+    }
+
+    /// Strategies that left their replies unread are gone: the listening thread ends their
+    /// connections.
+    fn report_dropped(&mut self) {
+        while let Some(dropped) = self.gateway.client_mut().poll_dropped() {
+            if let Some(place) = self.slots.iter().position(|slot| *slot == dropped) {
+                let _ = self.answers.send((UNASKED, Answer::Dropped(place)));
+            }
         }
     }
 
@@ -307,6 +318,7 @@ impl<'a, 'm, F: FeedHandler, H: OrderHandler, O: Observer> Trading<'a, 'm, F, H,
         self.gateway.visit_orders(|_| open_orders += 1);
         let hub = self.gateway.client();
         let attached = self.slots.iter().map(|slot| hub.owner(*slot).is_some()).collect();
+        let market_position = hub.market_position();
         let counters = self.gateway.counters();
         Glance {
             order_entry: counters.logged_on != 0,
@@ -316,6 +328,7 @@ impl<'a, 'm, F: FeedHandler, H: OrderHandler, O: Observer> Trading<'a, 'm, F, H,
             killed: self.gateway.kill_switch().latched().next().is_some(),
             open_orders,
             attached,
+            market_position,
             counters: counters.named().map(|(name, count)| (name.to_owned(), count)).to_vec(),
         }
     }
