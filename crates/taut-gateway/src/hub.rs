@@ -160,6 +160,13 @@ impl<'m> Hub<'m> {
         self.slots.iter_mut().position(Slot::take_dropped).map(SlotId)
     }
 
+    /// What the strategy in a place has counted of its life
+    /// ([`StrategyCounters::beats`](crate::StrategyCounters::beats)): another number lives.
+    #[must_use]
+    pub fn beats(&self, slot: SlotId) -> u64 {
+        self.slots.get(slot.0).map_or(0, Slot::beats)
+    }
+
     /// Events that the market ring has had: less where a strategy stands
     /// ([`StrategyCounters::position`](crate::StrategyCounters::position)), how far it is behind.
     #[must_use]

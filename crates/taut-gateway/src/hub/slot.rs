@@ -1,10 +1,12 @@
 //! One strategy's place.
 
 use taut_ring::{Bell, Payload, RingError, spsc};
+use taut_sync::atomic::AtomicU64;
 use taut_sys::Doorbell;
 use taut_types::{InstrumentId, Nanos};
 
 use crate::client::GatewayState;
+use crate::counters::StrategyCounters;
 use crate::hub::download::Download;
 use crate::message::{OrderUpdate, ReplyStamp, Request, RequestKind, RequestReader};
 use crate::owner::Owner;
@@ -32,6 +34,7 @@ pub struct Slot<'m> {
     /// Says whether the strategy sleeps.
     bell: Bell<'m>,
     doorbell: Option<Doorbell>,
+    counters: &'m [AtomicU64],
     tenant: Tenant,
     /// Above the number of every order that the strategy has sent.
     next_number: u64,
@@ -54,6 +57,7 @@ impl<'m> Slot<'m> {
             replies: spsc::Producer::resume(regions.replies)?,
             bell: regions.bell,
             doorbell,
+            counters: regions.counters,
             tenant: Tenant::Nobody,
             next_number: 1,
             taken: 0,
@@ -81,6 +85,10 @@ impl<'m> Slot<'m> {
 
     pub const fn dropped(&self) -> u64 {
         self.dropped
+    }
+
+    pub fn beats(&self) -> u64 {
+        StrategyCounters::load(self.counters).beats
     }
 
     /// Whether the strategy was dropped since this was asked last.

@@ -10,7 +10,7 @@ use taut_ipc::Segment;
 use taut_journal::Journal;
 use taut_market_data::FeedHandler;
 use taut_ring::cell::CellWriter;
-use taut_sys::{Anchoring, Doorbell, catch_reload_signals, catch_stop_signals};
+use taut_sys::{Anchoring, Doorbell, catch_kill_signals, catch_reload_signals, catch_stop_signals};
 
 use crate::error::RunnerError;
 use crate::service::connections::{self, Connect, Connections};
@@ -24,7 +24,7 @@ use trading::{Memory, Trading};
 const PLACES: usize = 16;
 /// Runs a gateway until a stop signal comes or its operator ends it. `heard` is told once it can be
 /// found, what a reload of its settings comes to, and what is wrong with its journal; SIGHUP asks
-/// for a reload.
+/// for a reload, SIGUSR1 kills everything that trades.
 ///
 /// # Errors
 /// [`RunnerError::Settings`] before anything is opened; [`RunnerError::Run`] when it cannot be
@@ -77,6 +77,7 @@ fn run<F: FeedHandler + Send, H: OrderHandler + Send, O: Observer + Send>(
         .collect::<Result<Vec<_>, RunnerError>>()?;
     catch_stop_signals()
         .and_then(|()| catch_reload_signals())
+        .and_then(|()| catch_kill_signals())
         .map_err(|error| RunnerError::run("signals", error))?;
     let mut anchoring = Anchoring::start();
     let mut clock = CellWriter::new(regions.clock).map_err(|error| failed(&error))?;

@@ -19,10 +19,11 @@ use taut_types::{Instrument, Nanos, RequestId, Side};
 use crate::control::{Channel, Incoming};
 use crate::error::RunnerError;
 use crate::service::file::GatewayFile;
+use crate::service::names::Names;
 use crate::service::place::Place;
 use crate::service::protocol::{
-    ControlReply, ControlRequest, LimitLine, OrderLine, PositionLine, StageLine, Status,
-    StrategyLine,
+    ControlReply, ControlRequest, LatchLine, LimitLine, OrderLine, PositionLine, ScopeName,
+    StageLine, Status, StrategyLine,
 };
 use crate::service::reload::Differences;
 use crate::service::rules::Rules;
@@ -294,11 +295,18 @@ impl<'a> Listener<'a> {
             ControlRequest::Reload => {
                 self.reload().map(|changes| vec![ControlReply::Reloaded { changes }])
             }
-            ControlRequest::Kill => self.done(Command::Kill),
-            ControlRequest::Revive => self.done(Command::Revive),
-            ControlRequest::CancelAll { strategy: None } => self.done(Command::CancelAll(None)),
-            ControlRequest::CancelAll { strategy: Some(name) } => {
-                self.owner(&name).and_then(|owner| self.done(Command::CancelAll(Some(owner))))
+            ControlRequest::Kill { scope } => {
+                let scope = self.names().scope(&scope);
+                scope.and_then(|scope| self.done(Command::Kill(scope)))
+            }
+            ControlRequest::Revive { scope } => self.revive(&scope),
+            ControlRequest::Alive => self.ask(Command::Alive).and_then(|answer| match answer {
+                Answer::Done(true) => Ok(vec![ControlReply::Done]),
+                _ => Err("nobody need say so: [risk] has no operator_dead_man_ms".to_owned()),
+            }),
+            ControlRequest::CancelAll { filter } => {
+                let filter = self.names().filter(&filter);
+                filter.and_then(|filter| self.done(Command::CancelAll(filter)))
             }
             ControlRequest::Drop { strategy } => self.drop_strategy(&strategy),
             ControlRequest::Stop => {
@@ -314,6 +322,20 @@ impl<'a> Listener<'a> {
 
     fn done(&mut self, command: Command) -> Result<Vec<ControlReply>, String> {
         self.ask(command).map(|_| vec![ControlReply::Done])
+    }
+
+    const fn names(&self) -> Names<'_> {
+        Names { file: &self.file, instruments: self.instruments.as_slice() }
+    }
+
+    fn revive(&mut self, scope: &ScopeName) -> Result<Vec<ControlReply>, String> {
+        let number = self.names().scope(scope)?;
+        match self.ask(Command::Revive(number))? {
+            Answer::Done(false) if *scope != ScopeName::All => {
+                Err(format!("{scope} is not killed"))
+            }
+            _ => Ok(vec![ControlReply::Done]),
+        }
     }
 
     /// Reads the file again and takes its limits: all of them, or nothing. Returns what differs.
@@ -342,7 +364,7 @@ impl<'a> Listener<'a> {
             ));
         }
         let rules = file.rules().map_err(|error| error.to_string())?;
-        self.ask(Command::SetRules(Box::new(rules.risk.clone())))?;
+        self.ask(Command::SetRules(Box::new(rules.risk.clone()), file.dead_men()))?;
         tell_names(&self.names, &file);
         (self.file, self.rules) = (file, rules);
         Ok(free)
@@ -432,6 +454,11 @@ impl<'a> Listener<'a> {
                 dropped: self.dropped.get(&strategy.name).copied().unwrap_or(0),
             }
         });
+        let latches = glance.killed.iter().map(|(latched, since)| LatchLine {
+            scope: self.names().of(latched.scope),
+            cause: latched.cause.to_string(),
+            since_ns: since.map(|since| since.0),
+        });
         let (priority, address) = glance.order_address;
         let [order_refusal, market_data_refusal] = glance.refusals;
         ControlReply::Status(Box::new(Status {
@@ -445,7 +472,8 @@ impl<'a> Listener<'a> {
             market_data_refusal,
             paper: self.file.is_paper,
             books_sound: glance.books_sound,
-            killed: glance.killed,
+            killed: !glance.killed.is_empty(),
+            latches: latches.collect(),
             instruments: self.instruments.len(),
             open_orders: glance.open_orders,
             strategies: strategies.collect(),

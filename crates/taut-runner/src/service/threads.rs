@@ -1,9 +1,11 @@
 //! What the two threads of a gateway's process say to each other.
 
-use taut_gateway::{OpenOrder, Owner, RiskRules};
-use taut_oms::PositionReport;
+use taut_gateway::{OpenOrder, OrderFilter, Owner, RiskRules};
+use taut_oms::{KillScope, Latched, PositionReport};
 use taut_sys::Address;
+use taut_types::Nanos;
 
+use crate::service::dead_men::DeadMen;
 use crate::service::usage::Usage;
 
 /// A command or an answer with the number of the command: an answer that comes when nobody waits
@@ -25,10 +27,12 @@ pub enum Command {
     Positions,
     Usage,
     /// Other limits from now on.
-    SetRules(Box<RiskRules>),
-    Kill,
-    Revive,
-    CancelAll(Option<Owner>),
+    SetRules(Box<RiskRules>, DeadMen),
+    Kill(KillScope),
+    Revive(KillScope),
+    /// The operator is there; whether that is asked for.
+    Alive,
+    CancelAll(OrderFilter),
     /// The end.
     Stop,
 }
@@ -55,7 +59,8 @@ pub struct Glance {
     /// What the venue said when it refused a session, for orders and for market data.
     pub refusals: [String; 2],
     pub books_sound: bool,
-    pub killed: bool,
+    /// What is killed, and since which UTC.
+    pub killed: Vec<(Latched, Option<Nanos>)>,
     pub open_orders: usize,
     /// By place: whether somebody is there.
     pub attached: Vec<bool>,

@@ -14,7 +14,9 @@ use taut_ipc::Segment;
 use taut_journal::{Housekeeper, Journal};
 use taut_market_data::{FeedHandler, Source};
 use taut_oms::{KillCause, KillScope};
-use taut_sys::{Doorbell, Wait, Waiter, monotonic, pin_to_cpu, set_timer_slack, wait_readable};
+use taut_sys::{
+    Doorbell, Wait, Waiter, kill_requests, monotonic, pin_to_cpu, set_timer_slack, wait_readable,
+};
 use taut_types::Nanos;
 
 use crate::child::SharedClock;
@@ -22,6 +24,7 @@ use crate::error::RunnerError;
 use crate::mistakes::{self, Mistake};
 use crate::service::balances::balances;
 use crate::service::connections::{Connections, MarketData, Served, names};
+use crate::service::dead_men::{Step, Watch};
 use crate::service::file::GatewayFile;
 use crate::service::journal::JournalKeys;
 use crate::service::place::Place;
@@ -67,6 +70,10 @@ pub struct Trading<'a, 'm, F, H, O> {
     revives: bool,
     /// When orders are cancelled whose strategies have not attached since the start.
     orphans_due: Option<Nanos>,
+    /// Who is to show signs of life.
+    watch: Watch,
+    /// Kills that signals asked for.
+    kills: u32,
 }
 
 impl<'a, 'm, F: FeedHandler, H: OrderHandler, O: Observer> Trading<'a, 'm, F, H, O> {
@@ -132,6 +139,8 @@ impl<'a, 'm, F: FeedHandler, H: OrderHandler, O: Observer> Trading<'a, 'm, F, H,
             ends_by: None,
             is_leaving: false,
             revives: false,
+            watch: Watch::new(file.dead_men(), own.len()),
+            kills: kill_requests(),
             orphans_due: file
                 .journal
                 .as_ref()
@@ -148,6 +157,7 @@ impl<'a, 'm, F: FeedHandler, H: OrderHandler, O: Observer> Trading<'a, 'm, F, H,
 
     /// Trades until it is over.
     pub fn run(mut self) -> Result<(), RunnerError> {
+        self.arm_operator();
         if let Some(cpu) = self.cpu {
             pin_to_cpu(cpu).map_err(|error| RunnerError::run("pinning", error))?;
         }
@@ -172,10 +182,45 @@ impl<'a, 'm, F: FeedHandler, H: OrderHandler, O: Observer> Trading<'a, 'm, F, H,
             busy_rounds = 0;
             if self.gateway.housekeeping().map_err(|error| failed(error, orders))? {
                 self.shared_clock.refresh(self.gateway.clock_mut());
+                self.heed_kill_signals()?;
+                self.look_for_life();
                 self.cancel_orphans()?;
                 if self.attend()? {
                     return Ok(());
                 }
+            }
+        }
+    }
+
+    /// SIGUSR1 kills everything.
+    fn heed_kill_signals(&mut self) -> Result<(), RunnerError> {
+        let kills = kill_requests();
+        if std::mem::replace(&mut self.kills, kills) == kills {
+            return Ok(());
+        }
+        self.revives = false;
+        let killed = self.gateway.kill(KillScope::All, KillCause::Signal);
+        killed.map(drop).map_err(|error| failed(error, self.orders))
+    }
+
+    fn arm_operator(&mut self) {
+        if let Some(interval) = self.watch.operator() {
+            self.gateway.arm(KillScope::All, interval);
+        }
+    }
+
+    /// Strategies that live have their timers started anew.
+    fn look_for_life(&mut self) {
+        if !self.watch.is_needed() {
+            return;
+        }
+        for (place, slot) in self.slots.iter().enumerate() {
+            let hub = self.gateway.client();
+            match self.watch.look(place, hub.owner(*slot), || hub.beats(*slot)) {
+                Some(Step::Arm(scope, interval)) => _ = self.gateway.arm(scope, interval),
+                Some(Step::KeepAlive(scope)) => self.gateway.keep_alive(scope),
+                Some(Step::Disarm(scope)) => self.gateway.disarm(scope),
+                None => {}
             }
         }
     }
@@ -290,20 +335,27 @@ impl<'a, 'm, F: FeedHandler, H: OrderHandler, O: Observer> Trading<'a, 'm, F, H,
                 let now = self.gateway.clock_mut().now();
                 Answer::Usage(Box::new(Usage::of(self.gateway.risk(), now)))
             }
-            Command::SetRules(rules) => match self.gateway.set_rules(*rules) {
-                Ok(()) => Answer::Done(true),
+            Command::SetRules(rules, dead_men) => match self.gateway.set_rules(*rules) {
+                Ok(()) => {
+                    if dead_men != *self.watch.men() {
+                        self.watch.replace(dead_men).for_each(|scope| self.gateway.disarm(scope));
+                        self.arm_operator();
+                    }
+                    Answer::Done(true)
+                }
                 Err(error) => Answer::Failed(error.to_string()),
             },
-            Command::Kill => {
+            Command::Kill(scope) => {
                 // Meant for the next gateway too, where one is ending.
-                self.revives = false;
-                done(self.gateway.kill(KillScope::All, KillCause::Command).map(drop))
+                self.revives &= scope != KillScope::All;
+                done(self.gateway.kill(scope, KillCause::Command).map(drop))
             }
-            Command::Revive => Answer::Done(self.gateway.revive(KillScope::All)),
-            Command::CancelAll(owner) => {
-                let all = OrderFilter::ALL;
-                done(self.gateway.cancel_all(&owner.map_or(all, |owner| owner.only(all))))
+            Command::Revive(scope) => Answer::Done(self.gateway.revive(scope)),
+            Command::Alive => {
+                self.gateway.keep_alive(KillScope::All);
+                Answer::Done(self.watch.operator().is_some())
             }
+            Command::CancelAll(filter) => done(self.gateway.cancel_all(&filter)),
             Command::Stop => {
                 self.ends_by = Some(monotonic() + LOGOUT);
                 let killed = self.gateway.kill(KillScope::All, KillCause::Command);
@@ -325,7 +377,7 @@ impl<'a, 'm, F: FeedHandler, H: OrderHandler, O: Observer> Trading<'a, 'm, F, H,
             order_address: self.gateway.order_address(),
             refusals: self.gateway.refusals().map(str::to_owned),
             books_sound: counters.live != 0,
-            killed: self.gateway.kill_switch().latched().next().is_some(),
+            killed: self.gateway.killed().collect(),
             open_orders,
             attached,
             market_position,
