@@ -1,5 +1,6 @@
 //! `taut gateway`: a gateway that runs by itself, and its operator's commands.
 
+mod meant;
 mod operator;
 mod which;
 
@@ -17,6 +18,7 @@ use crate::config_file::{ConfigFile, failure};
 use crate::exit::Failure;
 use crate::strategy::fused_touch;
 use crate::terminal;
+use meant::{Filter, Scope};
 use which::Which;
 
 /// Run a gateway by itself, look at it and act on it while it trades.
@@ -24,7 +26,7 @@ use which::Which;
 /// Strategies attach and leave at any time, over shared memory: `taut strategy`, or a program of
 /// your own with `taut::runner::service::Attach`. A gateway ends at Ctrl-C, SIGTERM or `taut
 /// gateway stop`: open orders are cancelled and the session logged out. SIGHUP is `taut gateway
-/// reload`.
+/// reload`, SIGUSR1 is `taut gateway kill`.
 #[derive(Args, Clone, Debug)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Gateway {
@@ -102,17 +104,28 @@ enum Verb {
     Limits(Which),
     /// Read the settings again and take their limits while orders go on; SIGHUP does it too
     Reload(Which),
-    /// Let no new order pass until `revive`, and cancel the open ones
-    Kill(Which),
+    /// Let no new order pass until `revive`, and cancel the open ones; SIGUSR1 does it to all
+    Kill {
+        #[command(flatten)]
+        which: Which,
+        #[command(flatten)]
+        scope: Scope,
+    },
     /// Let new orders pass again
-    Revive(Which),
-    /// Cancel the open orders, of one strategy or of all
+    Revive {
+        #[command(flatten)]
+        which: Which,
+        #[command(flatten)]
+        scope: Scope,
+    },
+    /// Say that the operator is there, where the gateway is killed otherwise
+    Alive(Which),
+    /// Cancel the open orders that have all of this, or all of them
     CancelAll {
         #[command(flatten)]
         which: Which,
-        /// Those of this strategy
-        #[arg(long, value_name = "NAME")]
-        strategy: Option<String>,
+        #[command(flatten)]
+        filter: Filter,
     },
     /// End a strategy's attachment and cancel its orders
     Drop {
@@ -171,12 +184,17 @@ impl Verb {
             Self::Positions(which) => operator::positions(which),
             Self::Limits(which) => operator::limits(which),
             Self::Reload(which) => operator::reload(which),
-            Self::Kill(which) => operator::act(which, &service::ControlRequest::Kill),
-            Self::Revive(which) => operator::act(which, &service::ControlRequest::Revive),
+            Self::Kill { which, scope } => {
+                operator::act(which, &service::ControlRequest::Kill { scope: scope.name() })
+            }
+            Self::Revive { which, scope } => {
+                operator::act(which, &service::ControlRequest::Revive { scope: scope.name() })
+            }
+            Self::Alive(which) => operator::act(which, &service::ControlRequest::Alive),
             Self::Stop(which) => operator::act(which, &service::ControlRequest::Stop),
-            Self::CancelAll { which, strategy } => {
-                let strategy = strategy.clone();
-                operator::act(which, &service::ControlRequest::CancelAll { strategy })
+            Self::CancelAll { which, filter } => {
+                let filter = filter.names();
+                operator::act(which, &service::ControlRequest::CancelAll { filter })
             }
             Self::Drop { which, strategy } => {
                 let strategy = strategy.clone();

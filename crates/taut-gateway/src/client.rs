@@ -106,6 +106,11 @@ pub trait Client {
         false
     }
 
+    /// Strategies that were dropped because they left what they were told unread.
+    fn strategies_dropped(&self) -> u64 {
+        0
+    }
+
     /// Comes about every millisecond.
     fn timer(&mut self, clock: &Clock, state: &impl GatewayState, now: Nanos);
 }

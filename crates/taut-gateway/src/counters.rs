@@ -129,6 +129,8 @@ counters! {
         unjournalled,
         /// Drop copies that were lost because their thread was too far behind.
         drop_copies_lost,
+        /// Strategies that were dropped because they left their replies unread.
+        strategies_dropped,
     }
 }
 
@@ -143,6 +145,13 @@ counters! {
         requests,
         /// Order updates that it saw.
         updates,
+        /// Requests that were not taken because the gateway had not read those before.
+        full,
+        /// Events of the market ring that it has behind it, those that it lost included.
+        position,
+        /// Rounds of housekeeping, each about a millisecond after the last one while it is busy and
+        /// at most 50 when it sleeps: whoever counts lives.
+        beats,
     }
 }
 
@@ -154,7 +163,8 @@ mod tests {
     fn what_is_stored_loads() {
         let words: [AtomicU64; StrategyCounters::WORDS] =
             core::array::from_fn(|_| AtomicU64::new(0));
-        let counters = StrategyCounters { events: 1, lapped: 2, requests: 3, updates: 4 };
+        let counters =
+            StrategyCounters { events: 1, lapped: 2, updates: 4, beats: 7, ..<_>::default() };
         counters.store(&words);
         assert_eq!(StrategyCounters::load(&words), counters);
         assert_eq!(StrategyCounters::load(&words[..1]).events, 1);

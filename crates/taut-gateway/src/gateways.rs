@@ -211,6 +211,8 @@ pub(crate) struct RingState {
     pub(crate) doorbell: Option<Doorbell>,
     pub(crate) owner: Owner,
     pub(crate) sent: u64,
+    /// Requests that were not taken.
+    pub(crate) full: u64,
 }
 
 /// The way to one gateway.
@@ -277,6 +279,11 @@ impl<'m> RequestRings<'m> {
         self.rings.get(place).map_or(0, |ring| ring.state.sent)
     }
 
+    /// Requests that the way to the gateway in this place had no room for.
+    pub(crate) fn full(&self, place: usize) -> u64 {
+        self.rings.get(place).map_or(0, |ring| ring.state.full)
+    }
+
     /// Whether the call of the strategy asked for nothing.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
@@ -325,6 +332,8 @@ impl RequestQueue for RequestRings<'_> {
             state.sent += 1;
             self.waiting.push(*request);
             self.sent.push((place, number));
+        } else {
+            state.full += 1;
         }
         is_taken
     }

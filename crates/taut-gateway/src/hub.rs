@@ -154,6 +154,26 @@ impl<'m> Hub<'m> {
         self.slots.iter().map(Slot::dropped).sum()
     }
 
+    /// A place whose strategy was dropped because it left its replies unread, each told once:
+    /// whoever lent the place takes it back.
+    pub fn poll_dropped(&mut self) -> Option<SlotId> {
+        self.slots.iter_mut().position(Slot::take_dropped).map(SlotId)
+    }
+
+    /// What the strategy in a place has counted of its life
+    /// ([`StrategyCounters::beats`](crate::StrategyCounters::beats)): another number lives.
+    #[must_use]
+    pub fn beats(&self, slot: SlotId) -> u64 {
+        self.slots.get(slot.0).map_or(0, Slot::beats)
+    }
+
+    /// Events that the market ring has had: less where a strategy stands
+    /// ([`StrategyCounters::position`](crate::StrategyCounters::position)), how far it is behind.
+    #[must_use]
+    pub fn market_position(&self) -> u64 {
+        self.ticks.position()
+    }
+
     /// Looks for open orders of strategies that are gone.
     fn find_ownerless(&mut self, state: &impl GatewayState, now: Nanos) {
         self.cancel_due = now + CANCEL_AGAIN;
@@ -310,6 +330,10 @@ impl Client for Hub<'_> {
             worked |= slot.tell_on(state, clock.now(), position);
         }
         worked
+    }
+
+    fn strategies_dropped(&self) -> u64 {
+        self.dropped()
     }
 
     fn timer(&mut self, clock: &Clock, state: &impl GatewayState, now: Nanos) {

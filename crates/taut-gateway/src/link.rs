@@ -161,8 +161,9 @@ impl<'m> Link<'m> {
     }
 
     /// Shows others what was counted.
-    pub(crate) fn store_counters(&self) {
+    pub(crate) fn store_counters(&mut self) {
         if let Some(ends) = &self.ends {
+            self.state.counters.position = ends.ticks.position();
             self.state.counters.store(ends.counters);
         }
     }

@@ -26,7 +26,7 @@ use taut_fix::Now;
 use taut_fix_engine::BackOff;
 use taut_io::{Handle, Io, Kernel};
 use taut_oms::{
-    KillSwitch, OrderTable, PositionKey, PositionReport, Positions, Quarantine, Risk,
+    KillScope, KillSwitch, OrderTable, PositionKey, PositionReport, Positions, Quarantine, Risk,
     RiskInstrument,
 };
 use taut_sys::{Address, Clock};
@@ -109,6 +109,8 @@ pub(crate) struct OrderSession<H> {
     reconcile: Reconcile,
     risk_rejects: u64,
     refused: u64,
+    /// What is stopped, and since when; nothing of what was stopped before this gateway began.
+    killed_at: Vec<(KillScope, Option<Nanos>)>,
     /// The new order that left last: a rehearsal is one like it.
     last_order: Option<(ClientOrderId, OrderTerms)>,
 }

@@ -150,6 +150,8 @@ impl<'m, S: Strategy> StrategyRunner<'m, S> {
             self.ask_for_books(place);
             if let Some(link) = self.links.get_mut(place) {
                 link.state.counters.requests = self.requests.sent(place);
+                link.state.counters.full = self.requests.full(place);
+                link.state.counters.beats += 1;
                 link.store_counters();
             }
         }
@@ -207,7 +209,10 @@ impl<'m, S: Strategy> StrategyRunner<'m, S> {
             all.events += counters.events;
             all.lapped = all.lapped.saturating_add(counters.lapped);
             all.updates += counters.updates;
+            all.position = all.position.saturating_add(counters.position);
+            all.beats += counters.beats;
             all.requests += self.requests.sent(place);
+            all.full += self.requests.full(place);
         }
         all
     }

@@ -239,9 +239,9 @@ impl Channel {
         }
     }
 
-    /// Nothing more is said or heard: the other side sees the end.
+    /// Nothing more is said: the other side sees the end, and is heard until it ends.
     pub fn close(&self) {
-        self.socket.shut_down();
+        self.socket.shut_down_sending();
     }
 
     /// The descriptor to wait for.

@@ -15,6 +15,7 @@ mod binance;
 mod check;
 mod client;
 mod connections;
+mod dead_men;
 mod deribit;
 mod drop_copy;
 mod explain;
@@ -28,6 +29,7 @@ mod live;
 mod member_copies;
 mod money;
 mod name;
+mod names;
 mod okx;
 mod pattern;
 mod place;
@@ -65,8 +67,8 @@ pub use member_copies::MemberCopyKeys;
 pub use money::Money;
 pub use okx::{OkxKeys, OkxMode, OkxSelfTradeRule};
 pub use protocol::{
-    ControlReply, ControlRequest, LimitLine, OrderLine, PositionLine, StageLine, Status,
-    StrategyLine,
+    ControlReply, ControlRequest, FilterNames, LatchLine, LimitLine, OrderLine, PositionLine,
+    ScopeName, SideName, StageLine, Status, StrategyLine,
 };
 pub use secret::{CredentialKind, CredentialSettings, SecretSource};
 pub use strategy_file::{STRATEGY_SAMPLE, StrategyFile};

@@ -72,8 +72,7 @@ impl RunGateway {
 
 /// A gateway's file without a venue.
 fn plain_file(settings: &Settings, wait: Wait) -> GatewayFile {
-    let strategy =
-        StrategySettings { name: "strategy".to_owned(), user: 0, number: 0, open_orders_max: None };
+    let strategy = StrategySettings { name: "strategy".to_owned(), ..StrategySettings::default() };
     GatewayFile {
         source: None,
         subscribe: Vec::new(),

@@ -80,10 +80,11 @@ impl ControlSocket {
         Ok(())
     }
 
-    /// Nothing more passes in either direction; both sides see the end.
-    pub fn shut_down(&self) {
+    /// Nothing more is sent: the other side sees the end once it has taken what was sent, and its
+    /// own end of the connection is seen when it lets go.
+    pub fn shut_down_sending(&self) {
         // It may have ended by itself.
-        let _ = net::shutdown(&self.fd, net::Shutdown::Both);
+        let _ = net::shutdown(&self.fd, net::Shutdown::Write);
     }
 
     /// Takes one message, if there is one.

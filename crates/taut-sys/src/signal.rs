@@ -7,6 +7,7 @@ use crate::error::SysError;
 static STOP_REQUESTS: AtomicU32 = AtomicU32::new(0);
 static LAST_SIGNAL: AtomicI64 = AtomicI64::new(0);
 static RELOAD_REQUESTS: AtomicU32 = AtomicU32::new(0);
+static KILL_REQUESTS: AtomicU32 = AtomicU32::new(0);
 
 /// A signal that asks a process to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +29,10 @@ extern "C" fn note_reload(_: libc::c_int) {
     RELOAD_REQUESTS.fetch_add(1, Ordering::Relaxed);
 }
 
+extern "C" fn note_kill(_: libc::c_int) {
+    KILL_REQUESTS.fetch_add(1, Ordering::Relaxed);
+}
+
 /// From now on SIGINT, SIGTERM and SIGHUP only count: the loop looks at [`stop_requests`]. A
 /// blocking wait ends early, as after any signal.
 ///
@@ -46,12 +51,21 @@ pub fn catch_reload_signals() -> Result<(), SysError> {
     catch(libc::SIGHUP, note_reload)
 }
 
+/// From now on SIGUSR1 asks a process that trades to stop trading, and not to end: it counts in
+/// [`kill_requests`].
+///
+/// # Errors
+/// What `sigaction(2)` says.
+pub fn catch_kill_signals() -> Result<(), SysError> {
+    catch(libc::SIGUSR1, note_kill)
+}
+
 /// The handlers only store to lock-free atomics, which is async-signal-safe.
 fn catch(signal: libc::c_int, handler: extern "C" fn(libc::c_int)) -> Result<(), SysError> {
     // SAFETY: a zeroed sigaction is a valid value (no flags, empty mask).
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
     action.sa_sigaction = handler as libc::sighandler_t;
-    // SAFETY: the handler is one of the two above: it only stores to lock-free atomics, which is
+    // SAFETY: the handler is one of those above: it only stores to lock-free atomics, which is
     // async-signal-safe, and lives as long as the program; the structure outlives the call.
     if unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) } != 0 {
         return Err(SysError::last("catch signal"));
@@ -63,6 +77,12 @@ fn catch(signal: libc::c_int, handler: extern "C" fn(libc::c_int)) -> Result<(),
 #[must_use]
 pub fn reload_requests() -> u32 {
     RELOAD_REQUESTS.load(Ordering::Relaxed)
+}
+
+/// Requests to stop trading, received so far. Cost: a load.
+#[must_use]
+pub fn kill_requests() -> u32 {
+    KILL_REQUESTS.load(Ordering::Relaxed)
 }
 
 /// Stop signals received so far.

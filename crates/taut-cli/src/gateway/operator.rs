@@ -1,7 +1,11 @@
 //! What an operator asks of a running gateway.
 
 use serde_json::json;
-use taut_runner::service::{ControlClient, ControlReply, ControlRequest, StageLine};
+use taut_runner::service::{
+    ControlClient, ControlReply, ControlRequest, LatchLine, StageLine, StrategyLine,
+};
+use taut_sys::utc;
+use taut_types::Nanos;
 
 use crate::config_file::failure;
 use crate::exit::Failure;
@@ -62,11 +66,24 @@ pub fn status(which: &Which) -> Result<(), Failure> {
         let words = format!("               the venue said: {}", status.market_data_refusal);
         terminal::print(words)?;
     }
-    terminal::print(format_args!("  killed       {}", yes(status.killed)))?;
+    if status.latches.is_empty() {
+        terminal::print("  killed       no")?;
+    }
+    for LatchLine { scope, cause, since_ns } in &status.latches {
+        let since = since_ns.map_or_else(
+            || "before the gateway was started".to_owned(),
+            |since| format!("{} s ago", utc().since(Nanos(since)).0 / 1_000_000_000),
+        );
+        terminal::print(format_args!("  killed       {scope}: {cause}, {since}"))?;
+    }
     terminal::print(format_args!("  open orders  {}", status.open_orders))?;
     for strategy in &status.strategies {
-        let state = if strategy.attached { "attached" } else { "not attached" };
-        terminal::print(format_args!("  strategy     {}: {state}", strategy.name))?;
+        let StrategyLine { name, attached, lag, lapped, full, dropped, .. } = strategy;
+        let state = match attached {
+            true => format!("attached, lag {lag}, lapped {lapped}, full {full}"),
+            false => "not attached".to_owned(),
+        };
+        terminal::print(format_args!("  strategy     {name}: {state}, dropped {dropped}"))?;
     }
     let counted = status.counters.iter().filter(|(_, count)| *count > 0);
     let counted: Vec<String> = counted.map(|(name, count)| format!("{name} {count}")).collect();

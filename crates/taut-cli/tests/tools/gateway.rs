@@ -3,9 +3,14 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use serde_json::Value;
+use serde_json::{Value, json};
+use taut_gateway::{GatewayEvent, OrderUpdate, Strategy, Trading};
+use taut_market_data::Event;
+use taut_runner::service::Attach;
 use taut_testkit::{DEADLINE, Process, own_address, until};
+use taut_types::{InstrumentId, Lots, Nanos, OrderTerms, Price, Side};
 use tempfile::TempDir;
 
 fn taut() -> Command {
@@ -268,6 +273,26 @@ impl World {
         strategies.iter().any(|line| line["name"] == name && line["attached"] == true)
     }
 
+    /// What the status says of a strategy.
+    fn strategy(&self, name: &str) -> Value {
+        let status = self.status();
+        let mut strategies = status["strategies"].as_array().into_iter().flatten();
+        strategies.find(|line| line["name"] == name).expect("a strategy of the settings").clone()
+    }
+
+    /// Whose trading is killed, and by what.
+    fn latches(&self) -> Value {
+        let status = self.status();
+        let latches = status["latches"].as_array().into_iter().flatten();
+        latches.map(|line| json!([line["scope"], line["cause"]])).collect()
+    }
+
+    /// Open orders of which this is so.
+    fn open_orders(&self, what: &str, is: &str) -> usize {
+        let orders = self.ask(&["orders"]);
+        orders.as_array().into_iter().flatten().filter(|order| order[what] == is).count()
+    }
+
     fn until_orders(&self, what: &str, more: u64) {
         let before = self.count("acks");
         until(what, DEADLINE, || self.count("acks") >= before + more);
@@ -384,6 +409,261 @@ fn strategies_come_and_go_at_a_gateway_that_is_watched_stopped_and_started_again
     assert!(!Path::new(&control).exists(), "the control socket is left");
     interrupt(&venue);
     assert!(venue.finish().status.success());
+}
+
+/// Asks until it is told to stop, and reads next to nothing: each answer that it takes has it ask a
+/// thousand times more. Once stopped it asks one more time.
+struct Flood<'a> {
+    is_over: &'a AtomicBool,
+    answers: &'a AtomicU64,
+}
+
+impl Flood<'_> {
+    fn ask(&self, trading: &mut impl Trading) {
+        // More than an order may have: the gateway refuses it by itself.
+        let order = OrderTerms::limit(InstrumentId(0), Side::Buy, Price(1), Lots(i64::MAX));
+        for _ in 0..1_000 {
+            while trading.create(&order).is_none() {
+                if self.is_over.load(Ordering::Relaxed) {
+                    return;
+                }
+                std::thread::yield_now();
+            }
+        }
+    }
+}
+
+impl Strategy for Flood<'_> {
+    fn on_gateway(&mut self, _: Nanos, event: &GatewayEvent, trading: &mut impl Trading) {
+        if *event == GatewayEvent::DownloadEnd {
+            let order = OrderTerms::limit(InstrumentId(0), Side::Buy, Price(1), Lots(i64::MAX));
+            trading.create(&order);
+        }
+    }
+
+    fn on_market(&mut self, _: Nanos, _: &Event, _: &mut impl Trading) {}
+
+    fn on_order(&mut self, _: Nanos, _: &OrderUpdate, trading: &mut impl Trading) {
+        self.answers.fetch_add(1, Ordering::Relaxed);
+        if !self.is_over.load(Ordering::Relaxed) {
+            self.ask(trading);
+        }
+    }
+}
+
+#[test]
+fn a_strategy_that_leaves_its_replies_unread_is_dropped_and_attaches_again() {
+    let world = World::new();
+    let _venue = world.start_venue();
+    let mut gateway = world.start_gateway();
+    until("a session", DEADLINE, || world.status()["order_entry"] == true);
+    let line = |name: &str| world.strategy(name);
+    let (is_over, answers) = (AtomicBool::new(false), AtomicU64::new(0));
+    let mut attach = Attach::new(&world.control(), "first");
+    attach.waits = false;
+    let run = || {
+        let flood = Flood { is_over: &is_over, answers: &answers };
+        attach.run(|_| flood, |_| {})
+    };
+    std::thread::scope(|scope| {
+        let first = scope.spawn(run);
+        until("a strategy that is dropped", DEADLINE, || line("first")["dropped"] == 1);
+        is_over.store(true, Ordering::Relaxed);
+        let ended = first.join().expect("a thread").expect_err("a connection that is ended");
+        assert!(ended.to_string().contains("is gone"), "{ended}");
+    });
+    assert_eq!(world.count("strategies_dropped"), 1);
+    assert_eq!(line("first")["attached"], false);
+    gateway.stderr_line("who was dropped, and why", |line| {
+        line.contains("'first' left its replies unread").then_some(())
+    });
+
+    // It is told everything anew, and its requests are read.
+    let before = answers.load(Ordering::Relaxed);
+    std::thread::scope(|scope| {
+        let again = scope.spawn(|| {
+            until("a place for its next attachment", DEADLINE, || {
+                let refused = run().expect_err("it does not end before the gateway").to_string();
+                refused.contains("is gone") || refused.contains("ended the connection")
+            });
+        });
+        until("an answer to the next one", DEADLINE, || answers.load(Ordering::Relaxed) > before);
+        until("its housekeeping", DEADLINE, || line("first")["attached"] == true);
+        world.ask(&["stop"]);
+        again.join().expect("a thread");
+    });
+    assert!(gateway.finish().status.success());
+}
+
+#[test]
+fn a_stopped_strategy_that_was_dropped_attaches_again_when_it_goes_on() {
+    let world = World::new();
+    let _venue = world.start_venue();
+    let _gateway = world.start_gateway();
+    until("a session", DEADLINE, || world.status()["order_entry"] == true);
+    let first = world.start_strategy("first");
+    world.until_orders("orders of the first", 20);
+    signal(&first, "-STOP");
+    until("how far it is behind", DEADLINE, || world.strategy("first")["lag"].as_u64() > Some(0));
+    world.ask(&["drop", "first"]);
+    assert!(!world.is_attached("first"));
+    // Its place is still its own: it may be about to read and to write there.
+    let _second = world.start_strategy("second");
+    world.until_orders("orders of the second", 20);
+    signal(&first, "-CONT");
+    until("another attachment", DEADLINE, || world.is_attached("first"));
+    until("orders of both", DEADLINE, || {
+        let orders = world.ask(&["orders"]);
+        let has = |name| {
+            let orders = orders.as_array().into_iter().flatten();
+            orders.into_iter().any(|order| order["strategy"] == name)
+        };
+        has("first") && has("second")
+    });
+    assert_eq!(world.strategy("first")["dropped"], 0, "an operator's drop is none of these");
+}
+
+#[test]
+fn a_kill_is_of_one_scope_and_the_status_says_whose_by_what_and_since_when() {
+    let world = World::new();
+    let _venue = world.start_venue();
+    let gateway = world.start_gateway();
+    until("a session", DEADLINE, || world.status()["order_entry"] == true);
+    let _first = world.start_strategy("first");
+    let _second = world.start_strategy("second");
+    let goes_on = |strategy: &'static str| {
+        until("orders of the one that is not killed", DEADLINE, || {
+            world.open_orders("strategy", strategy) > 0
+        });
+    };
+    goes_on("first");
+    world.ask(&["kill", "--strategy", "first"]);
+    assert_eq!(world.latches(), json!([[{"strategy": "first"}, "command"]]));
+    assert!(world.status()["latches"][0]["since_ns"].as_i64() > Some(0));
+    until("no order of it", DEADLINE, || world.open_orders("strategy", "first") == 0);
+    goes_on("second");
+    assert_eq!(world.open_orders("strategy", "first"), 0);
+    let control = world.control();
+    let said = text(&run(&["gateway", "status", "--gateway", &control]).stdout);
+    assert!(said.contains("killed       strategy first: command, "), "{said}");
+    world.ask(&["revive", "--strategy", "first"]);
+    goes_on("first");
+
+    world.ask(&["kill", "--symbol", "ONE"]);
+    until("no order in it", DEADLINE, || world.open_orders("symbol", "ONE") == 0);
+    until("orders in the other one", DEADLINE, || world.open_orders("symbol", "TWO") > 0);
+    world.ask(&["kill", "--account", "0"]);
+    world.ask(&["kill", "--user", "0"]);
+    until("no order at all", DEADLINE, || world.status()["open_orders"] == 0);
+    let all = json!([
+        [{"user": "0"}, "command"], [{"account": "0"}, "command"], [{"symbol": "ONE"}, "command"],
+    ]);
+    assert_eq!(world.latches(), all);
+    for scope in [["--symbol", "ONE"], ["--account", "0"], ["--user", "0"]] {
+        world.ask(&["revive", scope[0], scope[1]]);
+    }
+    assert_eq!(world.latches(), json!([]));
+    goes_on("first");
+    for (arguments, words) in [
+        (&["revive", "--strategy", "first"][..], "strategy first is not killed"),
+        (&["kill", "--symbol", "NONE"], "no instrument is called 'NONE'"),
+        (&["kill", "--strategy", "third"], "there are: first, second"),
+        (&["alive"], "no operator_dead_man_ms"),
+    ] {
+        let said = taut().arg("gateway").args(arguments).args(["--gateway", &control]).output();
+        let said = said.expect("it runs");
+        assert_eq!(said.status.code(), Some(1), "{arguments:?}");
+        assert!(text(&said.stderr).contains(words), "{}", text(&said.stderr));
+    }
+
+    // A signal kills everything.
+    signal(&gateway, "-USR1");
+    until("a kill by a signal", DEADLINE, || world.latches() == json!([["all", "signal"]]));
+    until("no open order", DEADLINE, || world.status()["open_orders"] == 0);
+    world.ask(&["revive"]);
+    goes_on("second");
+}
+
+#[test]
+fn orders_are_cancelled_by_what_they_have_in_common() {
+    let world = World::new();
+    let _venue = world.start_venue();
+    let _gateway = world.start_gateway();
+    until("a session", DEADLINE, || world.status()["order_entry"] == true);
+    let strategy = world.start_strategy_with("first", &["--rest", "3000000"]);
+    until("resting orders of both sides", DEADLINE, || {
+        world.open_orders("side", "buy") > 2 && world.open_orders("side", "sell") > 2
+    });
+    signal(&strategy, "-STOP");
+    until("an answer to every request", DEADLINE, || world.count("unanswered") == 0);
+    let (buys, before) = (world.open_orders("side", "buy"), world.count("cancel_requests"));
+    world.ask(&["cancel-all", "--side", "buy", "--strategy", "second"]);
+    world.ask(&["cancel-all", "--side", "buy", "--account", "7"]);
+    assert_eq!(world.count("cancel_requests"), before);
+    world.ask(&["cancel-all", "--side", "buy", "--user", "0", "--account", "0"]);
+    until("no order that buys", DEADLINE, || world.open_orders("side", "buy") == 0);
+    assert!(world.count("cancel_requests") - before <= buys as u64, "others were cancelled, too");
+    world.ask(&["cancel-all", "--symbol", "ONE"]);
+    until("no order in one", DEADLINE, || world.open_orders("symbol", "ONE") == 0);
+    world.ask(&["cancel-all"]);
+    until("no order", DEADLINE, || world.status()["open_orders"] == 0);
+    signal(&strategy, "-CONT");
+}
+
+#[test]
+fn a_strategy_or_an_operator_without_a_sign_of_life_is_killed() {
+    let world = World::new();
+    let _venue = world.start_venue();
+    // Of the second strategy.
+    let dead_man = "dead_man_ms = 2000\n";
+    let _gateway = world.start_gateway_with(dead_man);
+    until("a session", DEADLINE, || world.status()["order_entry"] == true);
+    let _first = world.start_strategy("first");
+    let second = world.start_strategy("second");
+    until("its orders", DEADLINE, || world.open_orders("strategy", "second") > 0);
+    signal(&second, "-STOP");
+    let by_timer = json!([[{"strategy": "second"}, "dead man's timer"]]);
+    until("a kill", DEADLINE, || world.latches() == by_timer);
+    until("no order of it", DEADLINE, || world.open_orders("strategy", "second") == 0);
+    until("orders of the other", DEADLINE, || world.open_orders("strategy", "first") > 0);
+    signal(&second, "-CONT");
+    assert_eq!(world.latches(), by_timer, "it lives again, and stays killed");
+    until("another try", DEADLINE, || {
+        world.ask(&["revive", "--strategy", "second"]);
+        until("orders again, or another kill of one that is late", DEADLINE, || {
+            world.open_orders("strategy", "second") > 0 || world.latches() == by_timer
+        });
+        world.latches() == json!([])
+    });
+
+    world.write_settings(&format!("{dead_man}[risk]\noperator_dead_man_ms = 500\n"));
+    world.ask(&["reload"]);
+    until("a kill of everything", DEADLINE, || {
+        world.latches()[0] == json!(["all", "dead man's timer"])
+    });
+    world.ask(&["alive"]);
+    assert_eq!(world.latches()[0], json!(["all", "dead man's timer"]), "it stays killed");
+    world.write_settings(dead_man);
+    world.ask(&["reload"]);
+    world.ask(&["revive"]);
+    until("orders again", DEADLINE, || world.open_orders("strategy", "first") > 0);
+}
+
+#[test]
+fn an_account_that_lost_too_much_is_killed_and_may_trade_again_within_another_limit() {
+    let world = World::new();
+    let _venue = world.start_venue();
+    let _gateway = world.start_gateway_with("[risk]\nloss_max = \"0.01\"\n");
+    until("a session", DEADLINE, || world.status()["order_entry"] == true);
+    let _first = world.start_strategy("first");
+    let lost = json!([[{"account": "0"}, "loss limit"]]);
+    until("a loss", DEADLINE, || world.latches() == lost);
+    until("no order", DEADLINE, || world.status()["open_orders"] == 0);
+    world.write_settings("[risk]\nloss_max = 1000000\n");
+    world.ask(&["reload"]);
+    world.ask(&["revive", "--account", "0"]);
+    until("orders again", DEADLINE, || world.status()["open_orders"].as_u64() > Some(0));
+    assert_eq!(world.latches(), json!([]));
 }
 
 #[test]

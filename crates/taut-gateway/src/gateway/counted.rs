@@ -66,6 +66,7 @@ impl<C: Client, F: FeedHandler, K: Kernel, O: Observer, H: OrderHandler>
             disconnects: self.core.orders.disconnects(),
             unjournalled: self.core.orders.journal_missed(),
             drop_copies_lost: self.core.orders.reports().drop_copies().map_or(0, DropCopies::lost),
+            strategies_dropped: self.core.client.strategies_dropped(),
         }
     }
 }

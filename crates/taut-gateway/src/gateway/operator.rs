@@ -5,9 +5,9 @@ use std::net::{SocketAddr, SocketAddrV4};
 use taut_io::Kernel;
 use taut_journal::{State as RecoveredState, Writer};
 use taut_market_data::{FeedHandler, Source};
-use taut_oms::{KillCause, KillScope, KillSwitch, OrderTable, PositionReport};
+use taut_oms::{KillCause, KillScope, KillSwitch, Latched, OrderTable, PositionReport};
 use taut_sys::Address;
-use taut_types::{AccountId, InstrumentId, Lots};
+use taut_types::{AccountId, InstrumentId, Lots, Nanos};
 
 use super::{Core, Gateway};
 use crate::client::Client;
@@ -42,6 +42,31 @@ impl<C: Client, F: FeedHandler, K: Kernel, O: Observer, H: OrderHandler>
     #[must_use]
     pub fn kill_switch(&self) -> &KillSwitch {
         self.core.orders.kill_switch()
+    }
+
+    /// The same with the UTC of when it was killed; nothing when that was before this gateway was
+    /// started.
+    pub fn killed(&self) -> impl Iterator<Item = (Latched, Option<Nanos>)> {
+        let orders = &self.core.orders;
+        self.kill_switch().latched().map(|it| (it, orders.killed_at(it.scope)))
+    }
+
+    /// Kills a scope when it is not [kept alive](Self::keep_alive) for so long. False when there
+    /// is no room for one more timer.
+    pub fn arm(&mut self, scope: KillScope, interval: Nanos) -> bool {
+        let now = self.core.clock.now();
+        self.core.orders.kill_switch_mut().arm(scope, interval, now)
+    }
+
+    /// Who keeps this scope alive is alive. What is killed stays killed.
+    pub fn keep_alive(&mut self, scope: KillScope) {
+        let now = self.core.clock.now();
+        self.core.orders.kill_switch_mut().refresh(scope, now);
+    }
+
+    /// Nobody need keep this scope alive any more.
+    pub fn disarm(&mut self, scope: KillScope) {
+        self.core.orders.kill_switch_mut().disarm(scope);
     }
 
     pub(super) fn cancel_what_was_killed(&mut self) -> Result<(), GatewayError> {

@@ -1,10 +1,12 @@
 //! One strategy's place.
 
 use taut_ring::{Bell, Payload, RingError, spsc};
+use taut_sync::atomic::AtomicU64;
 use taut_sys::Doorbell;
 use taut_types::{InstrumentId, Nanos};
 
 use crate::client::GatewayState;
+use crate::counters::StrategyCounters;
 use crate::hub::download::Download;
 use crate::message::{OrderUpdate, ReplyStamp, Request, RequestKind, RequestReader};
 use crate::owner::Owner;
@@ -32,13 +34,16 @@ pub struct Slot<'m> {
     /// Says whether the strategy sleeps.
     bell: Bell<'m>,
     doorbell: Option<Doorbell>,
+    counters: &'m [AtomicU64],
     tenant: Tenant,
     /// Above the number of every order that the strategy has sent.
     next_number: u64,
     /// The number of its last request.
     taken: u16,
     download: Download,
+    /// How often a strategy was dropped, and whether that was reported.
     dropped: u64,
+    is_dropped: bool,
 }
 
 impl<'m> Slot<'m> {
@@ -52,11 +57,13 @@ impl<'m> Slot<'m> {
             replies: spsc::Producer::resume(regions.replies)?,
             bell: regions.bell,
             doorbell,
+            counters: regions.counters,
             tenant: Tenant::Nobody,
             next_number: 1,
             taken: 0,
             download: Download::default(),
             dropped: 0,
+            is_dropped: false,
         })
     }
 
@@ -78,6 +85,15 @@ impl<'m> Slot<'m> {
 
     pub const fn dropped(&self) -> u64 {
         self.dropped
+    }
+
+    pub fn beats(&self) -> u64 {
+        StrategyCounters::load(self.counters).beats
+    }
+
+    /// Whether the strategy was dropped since this was asked last.
+    pub const fn take_dropped(&mut self) -> bool {
+        core::mem::replace(&mut self.is_dropped, false)
     }
 
     /// Whether it is told what happens: somebody is there, and knows what it begins with.
@@ -136,8 +152,10 @@ impl<'m> Slot<'m> {
 
     /// Tells the strategy; one that left a whole ring unread is dropped.
     pub fn push(&mut self, slots: &[Payload]) {
-        if self.replies.push_batch(slots).is_err() {
+        // One that is dropped already is told no more.
+        if self.owner().is_some() && self.replies.push_batch(slots).is_err() {
             self.dropped += 1;
+            self.is_dropped = true;
             self.drop_strategy();
         }
     }

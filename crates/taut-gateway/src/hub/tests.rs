@@ -29,6 +29,28 @@ fn whoever_is_leaving_takes_no_other_place() {
 }
 
 #[test]
+fn whoever_leaves_a_ring_of_replies_unread_is_dropped_and_that_is_told_once() {
+    let segment = Segment::create("hub-full", &Regions::LAYOUT).expect("a segment");
+    let own = Segment::create("hub-full", &StrategyRegions::LAYOUT).expect("a segment");
+    let mut hub = Hub::new(&Regions::of(&segment).expect("regions")).expect("a hub");
+    let slot = hub.add_slot(&StrategyRegions::of(&own).expect("regions"), None).expect("a slot");
+    let (clock, known) = (Clock::vdso(), Known::new(0));
+    assert!(hub.attach(slot, OWNER));
+    hub.timer(&clock, &known, Nanos(1));
+    let up = GatewayEvent::OrderEntry { is_up: true };
+    for _ in 0..2 * crate::regions::REPLY_SLOTS {
+        hub.gateway_event(&clock, &known, Nanos(2), &up);
+    }
+    assert_eq!((hub.poll_dropped(), hub.poll_dropped()), (Some(slot), None));
+    assert_eq!((hub.dropped(), hub.owner(slot)), (1, None));
+    // The place is the next one's when the orders of this one are asked to be cancelled.
+    assert!(!hub.attach(slot, OWNER));
+    assert!(hub.next_request().is_some_and(|it| matches!(it.kind, RequestKind::CancelAll(_))));
+    assert!(hub.attach(slot, OWNER));
+    assert_eq!(hub.poll_dropped(), None);
+}
+
+#[test]
 fn orders_of_a_strategy_that_is_gone_are_cancelled_until_none_is_open() {
     let segment = Segment::create("hub-gone", &Regions::LAYOUT).expect("a segment");
     let own = Segment::create("hub-gone", &StrategyRegions::LAYOUT).expect("a segment");

@@ -82,6 +82,7 @@ impl<H: OrderHandler> OrderSession<H> {
             reconcile: Reconcile::default(),
             risk_rejects: 0,
             refused: 0,
+            killed_at: Vec::new(),
             last_order: None,
         };
         if let Err(error) = orders.open(io) {

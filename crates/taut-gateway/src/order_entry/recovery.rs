@@ -45,6 +45,7 @@ impl<H: OrderHandler> OrderSession<H> {
             self.table.restore_execution(fill.order, exec_id, fill.lots, fill.price);
         }
         self.risk.kill_switch_mut().restore(recovered.killed.iter().copied());
+        self.killed_at = self.kill_switch().latched().map(|it| (it.scope, None)).collect();
         for word in recovered.killed.iter().filter(|word| Latched::from_word(**word).is_none()) {
             // It stops everything now, under a word that can be read and released.
             let entry = |word, is_latched| taut_journal::Entry::KillSwitch { word, is_latched };
@@ -118,6 +119,7 @@ impl<H: OrderHandler> OrderSession<H> {
         if let Some(latched) = self.latched(scope) {
             self.journal.note_kill(utc, latched, false);
         }
+        self.killed_at.retain(|(killed, _)| *killed != scope);
         self.risk.kill_switch_mut().revive(scope)
     }
 
@@ -128,7 +130,15 @@ impl<H: OrderHandler> OrderSession<H> {
         if let Some(latched) = self.latched(scope) {
             self.journal.note_kill(utc, latched, true);
         }
+        if self.killed_at.iter().all(|(killed, _)| *killed != scope) {
+            self.killed_at.push((scope, Some(utc)));
+        }
         Some(scope)
+    }
+
+    /// When a scope was stopped; nothing when that was before this gateway began.
+    pub(crate) fn killed_at(&self, scope: KillScope) -> Option<Nanos> {
+        self.killed_at.iter().find(|(killed, _)| *killed == scope)?.1
     }
 
     fn latched(&self, scope: KillScope) -> Option<Latched> {

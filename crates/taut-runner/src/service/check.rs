@@ -11,6 +11,7 @@ use crate::mistakes::{self, FileSettings, Mistake};
 use crate::placement::no_such_cpu;
 use crate::service::balances::balances;
 use crate::service::connections;
+use crate::service::dead_men::check_dead_man;
 use crate::service::drop_copy::DropCopyKeys;
 use crate::service::feed_backup::FeedBackupKeys;
 use crate::service::file::GatewayFile;
@@ -203,6 +204,7 @@ impl GatewayFile {
                 let remedy = format!("1 to {NAME_BYTES_MAX} bytes, which no other strategy has");
                 mistakes.push(Mistake::new(&key("name"), &strategy.name, remedy));
             }
+            check_dead_man(&key("dead_man_ms"), strategy.dead_man_ms, mistakes);
             // Limits and the kill switch know a strategy by its number alone.
             if !numbers.insert(strategy.number) {
                 let remedy = "a number that no other strategy has";

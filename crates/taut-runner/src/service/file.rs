@@ -12,6 +12,7 @@ use crate::error::RunnerError;
 use crate::mistakes::Mistake;
 use crate::service::binance::BinanceKeys;
 use crate::service::client::control_path;
+use crate::service::dead_men::DeadMen;
 use crate::service::deribit::DeribitKeys;
 use crate::service::drop_copy::DropCopyKeys;
 use crate::service::feed_backup::FeedBackupKeys;
@@ -185,7 +186,7 @@ impl SessionKeys {
 }
 
 /// A strategy that may attach.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StrategySettings {
     /// Its name.
@@ -199,6 +200,9 @@ pub struct StrategySettings {
     /// Orders working or on their way at one time, where `[risk]` says another number.
     #[serde(default)]
     pub open_orders_max: Option<u32>,
+    /// Killed when it shows no sign of life for so long while it is attached, in milliseconds.
+    #[serde(default)]
+    pub dead_man_ms: Option<u32>,
 }
 
 impl StrategySettings {
@@ -231,6 +235,18 @@ impl GatewayFile {
     /// How it waits.
     pub(super) fn waits(&self) -> Wait {
         self.wait.unwrap_or(Wait::Block)
+    }
+
+    /// Who is killed without a sign of life.
+    pub(super) fn dead_men(&self) -> DeadMen {
+        let span = |ms: u32| Nanos::from_millis(ms.into());
+        let strategies = self.strategies.iter();
+        DeadMen {
+            operator: self.risk.operator_dead_man_ms.map(span),
+            strategies: strategies
+                .filter_map(|it| Some((it.owner(), span(it.dead_man_ms?))))
+                .collect(),
+        }
     }
 
     /// Where it listens.

@@ -11,7 +11,10 @@ use taut_ipc::Segment;
 use taut_journal::Journal;
 use taut_market_data::FeedHandler;
 use taut_ring::cell::CellWriter;
-use taut_sys::{Anchoring, Doorbell, catch_reload_signals, catch_stop_signals, monotonic, utc};
+use taut_sys::{
+    Anchoring, Doorbell, catch_kill_signals, catch_reload_signals, catch_stop_signals, monotonic,
+    utc,
+};
 use taut_types::Nanos;
 
 use crate::error::RunnerError;
@@ -25,7 +28,7 @@ use trading::Trading;
 
 /// Runs a gateway to which strategies attach, until a stop signal comes or its operator ends it.
 /// `heard` is told once it can be found, what a reload of its settings comes to, and what is wrong
-/// with its journal; SIGHUP asks for a reload.
+/// with its journal; SIGHUP asks for a reload, SIGUSR1 kills everything that trades.
 ///
 /// # Errors
 /// [`RunnerError::Settings`] before anything is opened; [`RunnerError::Run`] when it cannot be
@@ -126,6 +129,7 @@ fn run<W: Strategies, F: FeedHandler + Send, H: OrderHandler + Send, O: Observer
         .collect::<Result<Vec<_>, RunnerError>>()?;
     catch_stop_signals()
         .and_then(|()| catch_reload_signals())
+        .and_then(|()| catch_kill_signals())
         .map_err(|error| RunnerError::run("signals", error))?;
     let mut anchoring = Anchoring::start();
     let mut clock = CellWriter::new(regions.clock).map_err(|error| failed(&error))?;

@@ -52,6 +52,9 @@ pub struct GatewayRisk {
     pub rate_warning_percent: u8,
     /// What happens to an order that could trade with an own one.
     pub self_match: SelfMatchMode,
+    /// Everything is killed when the operator does not say for so long that it is there, in
+    /// milliseconds; without it nobody need.
+    pub operator_dead_man_ms: Option<u32>,
     /// Instruments that nobody may trade: names or regular expressions over whole names.
     pub restricted: Vec<String>,
 }
@@ -78,6 +81,7 @@ impl Default for GatewayRisk {
             duplicate_window_ms: 0,
             rate_warning_percent: 80,
             self_match: SelfMatchMode::Allow,
+            operator_dead_man_ms: None,
             restricted: Vec::new(),
         }
     }

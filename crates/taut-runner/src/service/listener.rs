@@ -1,6 +1,6 @@
 //! The thread that listens: the control socket, the clock, the signals.
 
-use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender};
@@ -19,14 +19,15 @@ use taut_types::{Instrument, Nanos, RequestId, Side};
 use crate::control::{Channel, Incoming};
 use crate::error::RunnerError;
 use crate::service::file::GatewayFile;
+use crate::service::names::Names;
 use crate::service::place::Place;
 use crate::service::protocol::{
-    ControlReply, ControlRequest, LimitLine, OrderLine, PositionLine, StageLine, Status,
-    StrategyLine,
+    ControlReply, ControlRequest, LatchLine, LimitLine, OrderLine, PositionLine, ScopeName,
+    StageLine, Status, StrategyLine,
 };
 use crate::service::reload::Differences;
 use crate::service::rules::Rules;
-use crate::service::threads::{Answer, Command, Glance, Numbered};
+use crate::service::threads::{Answer, Command, Glance, Numbered, UNASKED};
 
 /// How often the clock is anchored and signals are looked at.
 const LOOK: Nanos = Nanos::from_millis(100);
@@ -42,6 +43,8 @@ const LINES: usize = 40;
 struct Connection {
     channel: Channel,
     place: Option<usize>,
+    /// Its strategy was dropped: it is told no more, and only its end is waited for.
+    is_over: bool,
 }
 
 /// The listening thread's part.
@@ -63,7 +66,9 @@ pub struct Listener<'a> {
     asks: Sender<Numbered<Command>>,
     answers: Receiver<Numbered<Answer>>,
     /// The number of the last command.
-    asked: Cell<u64>,
+    asked: u64,
+    /// By name, how often a strategy was dropped because it left its replies unread.
+    dropped: BTreeMap<String, u64>,
     /// Whether it was told that nobody can connect.
     cannot_accept: bool,
     started: Nanos,
@@ -106,7 +111,8 @@ impl<'a> Listener<'a> {
             connections: Vec::new(),
             asks,
             answers,
-            asked: Cell::new(0),
+            asked: UNASKED,
+            dropped: BTreeMap::new(),
             cannot_accept: false,
             started: monotonic(),
             is_stopping: false,
@@ -137,6 +143,9 @@ impl<'a> Listener<'a> {
                 self.reloads = reload_requests();
                 // It is told what came of it below.
                 let _ = self.reload();
+            }
+            while let Ok((_, answer)) = self.answers.try_recv() {
+                self.hear(&answer);
             }
             self.told.drain(..).for_each(|line| heard(&line));
             let mut fds: Vec<BorrowedFd<'_>> = vec![self.listener.as_fd()];
@@ -170,7 +179,7 @@ impl<'a> Listener<'a> {
             match self.listener.accept() {
                 Ok(Some(socket)) if self.connections.len() < CONNECTIONS_MAX => {
                     let channel = Channel::new(socket);
-                    self.connections.push(Connection { channel, place: None });
+                    self.connections.push(Connection { channel, place: None, is_over: false });
                 }
                 Ok(Some(_)) => {}
                 Ok(None) => {
@@ -194,6 +203,7 @@ impl<'a> Listener<'a> {
             let Some(connection) = self.connections.get_mut(at) else { return false };
             let request = match connection.channel.receive::<ControlRequest>() {
                 Ok(Incoming::Nothing) => return true,
+                Ok(Incoming::Message(..)) if connection.is_over => continue,
                 Ok(Incoming::Message(request, _)) => request,
                 Ok(Incoming::Gone) | Err(_) => return false,
             };
@@ -218,15 +228,38 @@ impl<'a> Listener<'a> {
         }
     }
 
-    fn ask(&self, command: Command) -> Result<Answer, String> {
-        let number = self.asked.get() + 1;
-        self.asked.set(number);
+    /// Something that is no answer to what is asked now.
+    fn hear(&mut self, answer: &Answer) {
+        let Answer::Dropped(place) = *answer else { return };
+        if let Some(name) = self.end_attachment(place) {
+            self.told.push(format!(
+                "strategy '{name}' left its replies unread and was dropped; its orders are \
+                 cancelled"
+            ));
+            *self.dropped.entry(name).or_default() += 1;
+        }
+    }
+
+    /// The strategy of a place is no longer attached, and sees the end of its connection; the place
+    /// is another one's when it has ended its own.
+    fn end_attachment(&mut self, place: usize) -> Option<String> {
+        let connection = self.connections.iter_mut().find(|it| it.place == Some(place));
+        if let Some(connection) = connection {
+            connection.is_over = true;
+            connection.channel.close();
+        }
+        self.places.get_mut(place)?.strategy.take()
+    }
+
+    fn ask(&mut self, command: Command) -> Result<Answer, String> {
+        let number = self.asked + 1;
+        self.asked = number;
         self.asks.send((number, command)).map_err(|_| "the gateway is ending".to_owned())?;
         self.bell.ring();
         loop {
             match self.answers.recv_timeout(ANSWER) {
-                // To one that was given up.
-                Ok((other, _)) if other != number => {}
+                // To one that was given up, or to none.
+                Ok((other, answer)) if other != number => self.hear(&answer),
                 Ok((_, Answer::Failed(text))) => return Err(text),
                 Ok((_, answer)) => return Ok(answer),
                 Err(_) => {
@@ -270,11 +303,18 @@ impl<'a> Listener<'a> {
             ControlRequest::Reload => {
                 self.reload().map(|changes| vec![ControlReply::Reloaded { changes }])
             }
-            ControlRequest::Kill => self.done(Command::Kill),
-            ControlRequest::Revive => self.done(Command::Revive),
-            ControlRequest::CancelAll { strategy: None } => self.done(Command::CancelAll(None)),
-            ControlRequest::CancelAll { strategy: Some(name) } => {
-                self.owner(&name).and_then(|owner| self.done(Command::CancelAll(Some(owner))))
+            ControlRequest::Kill { scope } => {
+                let scope = self.names().scope(&scope);
+                scope.and_then(|scope| self.done(Command::Kill(scope)))
+            }
+            ControlRequest::Revive { scope } => self.revive(&scope),
+            ControlRequest::Alive => self.ask(Command::Alive).and_then(|answer| match answer {
+                Answer::Done(true) => Ok(vec![ControlReply::Done]),
+                _ => Err("nobody need say so: [risk] has no operator_dead_man_ms".to_owned()),
+            }),
+            ControlRequest::CancelAll { filter } => {
+                let filter = self.names().filter(&filter);
+                filter.and_then(|filter| self.done(Command::CancelAll(filter)))
             }
             ControlRequest::Drop { strategy } => self.drop_strategy(&strategy),
             ControlRequest::Stop => {
@@ -288,8 +328,22 @@ impl<'a> Listener<'a> {
         }
     }
 
-    fn done(&self, command: Command) -> Result<Vec<ControlReply>, String> {
+    fn done(&mut self, command: Command) -> Result<Vec<ControlReply>, String> {
         self.ask(command).map(|_| vec![ControlReply::Done])
+    }
+
+    const fn names(&self) -> Names<'_> {
+        Names { file: &self.file, instruments: self.instruments.as_slice() }
+    }
+
+    fn revive(&mut self, scope: &ScopeName) -> Result<Vec<ControlReply>, String> {
+        let number = self.names().scope(scope)?;
+        match self.ask(Command::Revive(number))? {
+            Answer::Done(false) if *scope != ScopeName::All => {
+                Err(format!("{scope} is not killed"))
+            }
+            _ => Ok(vec![ControlReply::Done]),
+        }
     }
 
     /// Reads the file again and takes its limits: all of them, or nothing. Returns what differs.
@@ -318,7 +372,7 @@ impl<'a> Listener<'a> {
             ));
         }
         let rules = file.rules().map_err(|error| error.to_string())?;
-        self.ask(Command::SetRules(Box::new(rules.risk.clone())))?;
+        self.ask(Command::SetRules(Box::new(rules.risk.clone()), file.dead_men()))?;
         tell_names(&self.names, &file);
         (self.file, self.rules) = (file, rules);
         Ok(free)
@@ -344,9 +398,13 @@ impl<'a> Listener<'a> {
         if self.connections.get(at).is_some_and(|connection| connection.place.is_some()) {
             return Err("this connection is attached already".to_owned());
         }
-        let vacant = self.places.iter().position(|place| place.strategy.is_none());
+        let is_vacant = |place: &usize| self.connections.iter().all(|it| it.place != Some(*place));
+        let vacant = (0..self.places.len()).find(is_vacant);
         let count = self.places.len();
         let vacant = vacant.ok_or_else(|| format!("all {count} places are taken"))?;
+        if let Some(place) = self.places.get(vacant) {
+            place.clear();
+        }
         match self.ask(Command::Attach(vacant, owner)) {
             Ok(Answer::Done(true)) => {}
             Ok(_) => {
@@ -383,33 +441,35 @@ impl<'a> Listener<'a> {
         let of = |place: &Place<'_>| place.strategy.as_deref() == Some(name);
         let place = self.places.iter().position(of);
         let place = place.ok_or_else(|| format!("'{name}' is not attached"))?;
-        let connection = self.connections.iter().position(|it| it.place == Some(place));
         let dropped = self.done(Command::Detach(place));
-        if let Some(place) = self.places.get_mut(place) {
-            place.strategy = None;
-        }
-        if let Some(at) = connection
-            && let Some(connection) = self.connections.get_mut(at)
-        {
-            // It sees the end of its connection: nobody listens to it any more.
-            connection.place = None;
-            connection.channel.close();
-        }
+        self.end_attachment(place);
         dropped
     }
 
     fn status(&self, glance: Box<Glance>) -> ControlReply {
         let strategies = self.file.strategies.iter().map(|strategy| {
             let has = |place: &Place<'_>| place.strategy.as_deref() == Some(&strategy.name);
-            let place = self.places.iter().position(has);
-            let attached = place.and_then(|place| glance.attached.get(place));
+            let place = self.places.iter().zip(&glance.attached).find(|(place, _)| has(place));
+            let counters = place.map_or_else(<_>::default, |(place, _)| place.counters());
+            // Before its first round of housekeeping it has said nothing.
+            let has_read = counters.beats > 0;
+            let behind = glance.market_position.saturating_sub(counters.position);
             let is_fused = self.fused.as_ref() == Some(&strategy.name);
             StrategyLine {
                 name: strategy.name.clone(),
                 user: strategy.user,
                 strategy: strategy.number,
-                attached: is_fused || attached.copied().unwrap_or(false),
+                attached: is_fused || place.is_some_and(|(_, is_attached)| *is_attached),
+                lag: if has_read { behind } else { 0 },
+                lapped: counters.lapped,
+                full: counters.full,
+                dropped: self.dropped.get(&strategy.name).copied().unwrap_or(0),
             }
+        });
+        let latches = glance.killed.iter().map(|(latched, since)| LatchLine {
+            scope: self.names().of(latched.scope),
+            cause: latched.cause.to_string(),
+            since_ns: since.map(|since| since.0),
         });
         let (priority, address) = glance.order_address;
         let [order_refusal, market_data_refusal] = glance.refusals;
@@ -424,7 +484,8 @@ impl<'a> Listener<'a> {
             market_data_refusal,
             paper: self.file.is_paper,
             books_sound: glance.books_sound,
-            killed: glance.killed,
+            killed: !glance.killed.is_empty(),
+            latches: latches.collect(),
             instruments: self.instruments.len(),
             open_orders: glance.open_orders,
             strategies: strategies.collect(),

@@ -1,5 +1,7 @@
 //! What is said over the control socket: one message of JSON for each request and each reply.
 
+use core::fmt;
+
 use serde::{Deserialize, Serialize};
 use taut_lat::Summary;
 use taut_oms::PositionReport;
@@ -28,13 +30,21 @@ pub enum ControlRequest {
     /// The file of settings read again, and its limits taken.
     Reload,
     /// No new order, and the open ones cancelled.
-    Kill,
+    Kill {
+        /// Whose.
+        scope: ScopeName,
+    },
     /// New orders may pass again.
-    Revive,
-    /// The open orders cancelled, of one strategy or of all.
+    Revive {
+        /// Whose.
+        scope: ScopeName,
+    },
+    /// The operator is there: what is killed without such a word lives on.
+    Alive,
+    /// Open orders cancelled.
     CancelAll {
-        /// Whose; nobody's name means everybody.
-        strategy: Option<String>,
+        /// Which.
+        filter: FilterNames,
     },
     /// This strategy's connection ended and its orders cancelled.
     Drop {
@@ -43,6 +53,61 @@ pub enum ControlRequest {
     },
     /// The gateway's end: orders cancelled, the session logged out.
     Stop,
+}
+
+/// Whose trading is meant, by its name in the settings, or by its number where it has none.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum ScopeName {
+    /// Everybody's.
+    #[default]
+    All,
+    /// A user's.
+    User(String),
+    /// An account's.
+    Account(String),
+    /// A strategy's.
+    Strategy(String),
+    /// Everybody's in an instrument.
+    Symbol(String),
+}
+
+impl fmt::Display for ScopeName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::All => f.write_str("everything"),
+            Self::User(name) => write!(f, "user {name}"),
+            Self::Account(name) => write!(f, "account {name}"),
+            Self::Strategy(name) => write!(f, "strategy {name}"),
+            Self::Symbol(name) => write!(f, "symbol {name}"),
+        }
+    }
+}
+
+/// A side of orders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SideName {
+    /// Orders that buy.
+    Buy,
+    /// Orders that sell.
+    Sell,
+}
+
+/// Which orders are meant: those that have all of this; without any, all.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FilterNames {
+    /// The user's name, or its number where it has none; so the others.
+    pub user: Option<String>,
+    /// The account's.
+    pub account: Option<String>,
+    /// The strategy's.
+    pub strategy: Option<String>,
+    /// The instrument's symbol.
+    pub symbol: Option<String>,
+    /// The side.
+    pub side: Option<SideName>,
 }
 
 /// What is answered.
@@ -125,6 +190,9 @@ pub struct Status {
     pub books_sound: bool,
     /// Whether it was killed and not revived.
     pub killed: bool,
+    /// What is killed.
+    #[serde(default)]
+    pub latches: Vec<LatchLine>,
     /// Instruments.
     pub instruments: usize,
     /// Orders that are not over.
@@ -146,6 +214,29 @@ pub struct StrategyLine {
     pub strategy: u8,
     /// Whether it is attached.
     pub attached: bool,
+    /// Market events that it has not read yet.
+    #[serde(default)]
+    pub lag: u64,
+    /// Market events that it lost since it attached, because it read too slowly.
+    #[serde(default)]
+    pub lapped: u64,
+    /// Requests since it attached for which there was no room.
+    #[serde(default)]
+    pub full: u64,
+    /// How often it was dropped because it left its replies unread.
+    #[serde(default)]
+    pub dropped: u64,
+}
+
+/// Something that is killed and was not revived.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LatchLine {
+    /// Whose trading.
+    pub scope: ScopeName,
+    /// By what.
+    pub cause: String,
+    /// Since when, in ns of UTC since 1970; nothing when that was before the gateway was started.
+    pub since_ns: Option<i64>,
 }
 
 /// How long a stage took since the gateway began, in ns.

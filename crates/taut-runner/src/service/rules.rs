@@ -12,6 +12,7 @@ use taut_types::{AccountId, InstrumentId, Lots, Nanos, StrategyId, UserId};
 
 use crate::mistakes::Mistake;
 use crate::reading::nearest;
+use crate::service::dead_men::check_dead_man;
 use crate::service::file::GatewayFile;
 use crate::service::limits::{GatewayRisk, SymbolRule, Throttle, UserSettings};
 use crate::service::money::Money;
@@ -357,6 +358,7 @@ fn check_risk(risk: &GatewayRisk, mistakes: &mut Vec<Mistake>) {
     ];
     check_lots("risk", &lots, mistakes);
     check_throttle("risk", &risk.throttle(), mistakes);
+    check_dead_man("risk.operator_dead_man_ms", risk.operator_dead_man_ms, mistakes);
     if risk.rate_warning_percent > 100 {
         let (key, percent) = ("risk.rate_warning_percent", risk.rate_warning_percent);
         mistakes.push(Mistake::new(key, percent, "from 0 to 100"));

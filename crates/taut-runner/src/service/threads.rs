@@ -1,14 +1,19 @@
 //! What the two threads of a gateway's process say to each other.
 
-use taut_gateway::{OpenOrder, Owner, RiskRules};
-use taut_oms::PositionReport;
+use taut_gateway::{OpenOrder, OrderFilter, Owner, RiskRules};
+use taut_oms::{KillScope, Latched, PositionReport};
 use taut_sys::Address;
+use taut_types::Nanos;
 
+use crate::service::dead_men::DeadMen;
 use crate::service::usage::Usage;
 
 /// A command or an answer with the number of the command: an answer that comes when nobody waits
 /// for it any more is not taken for the next one.
 pub type Numbered<T> = (u64, T);
+
+/// The number of an answer to no command.
+pub const UNASKED: u64 = 0;
 
 /// What the listening thread asks the trading one for.
 #[derive(Debug)]
@@ -22,10 +27,12 @@ pub enum Command {
     Positions,
     Usage,
     /// Other limits from now on.
-    SetRules(Box<RiskRules>),
-    Kill,
-    Revive,
-    CancelAll(Option<Owner>),
+    SetRules(Box<RiskRules>, DeadMen),
+    Kill(KillScope),
+    Revive(KillScope),
+    /// The operator is there; whether that is asked for.
+    Alive,
+    CancelAll(OrderFilter),
     /// The end.
     Stop,
 }
@@ -38,6 +45,8 @@ pub enum Answer {
     Orders(Vec<OpenOrder>),
     Positions(Vec<PositionReport>),
     Usage(Box<Usage>),
+    /// Unasked: the strategy of this place was dropped because it left its replies unread.
+    Dropped(usize),
     Failed(String),
 }
 
@@ -50,9 +59,12 @@ pub struct Glance {
     /// What the venue said when it refused a session, for orders and for market data.
     pub refusals: [String; 2],
     pub books_sound: bool,
-    pub killed: bool,
+    /// What is killed, and since which UTC.
+    pub killed: Vec<(Latched, Option<Nanos>)>,
     pub open_orders: usize,
     /// By place: whether somebody is there.
     pub attached: Vec<bool>,
+    /// Events that the market ring has had.
+    pub market_position: u64,
     pub counters: Vec<(String, u64)>,
 }

@@ -43,6 +43,12 @@ pub trait Attachable: Client {
     fn owner(&self, slot: SlotId) -> Option<Owner>;
     /// Whose the strategy is that is always there.
     fn resident(&self) -> Option<Owner>;
+    /// What the strategy in this place has counted of its life: another number lives.
+    fn beats(&self, slot: SlotId) -> u64;
+    /// A place whose strategy was dropped because it left its replies unread, each told once.
+    fn poll_dropped(&mut self) -> Option<SlotId>;
+    /// Events that the market ring has had.
+    fn market_position(&self) -> u64;
     /// Whether it has the orders of this owner cancelled until none is open.
     fn disown(&mut self, owner: Owner) -> bool;
     /// The gateway is about to end.
@@ -93,6 +99,18 @@ impl Attachable for Hub<'_> {
         None
     }
 
+    fn beats(&self, slot: SlotId) -> u64 {
+        Hub::beats(self, slot)
+    }
+
+    fn poll_dropped(&mut self) -> Option<SlotId> {
+        Hub::poll_dropped(self)
+    }
+
+    fn market_position(&self) -> u64 {
+        Hub::market_position(self)
+    }
+
     fn disown(&mut self, owner: Owner) -> bool {
         Hub::disown(self, owner);
         true
@@ -135,6 +153,18 @@ impl<S: Strategy> Attachable for FusedClient<S> {
 
     fn resident(&self) -> Option<Owner> {
         Some(FusedClient::owner(self))
+    }
+
+    fn beats(&self, _slot: SlotId) -> u64 {
+        0
+    }
+
+    fn poll_dropped(&mut self) -> Option<SlotId> {
+        None
+    }
+
+    fn market_position(&self) -> u64 {
+        0
     }
 
     fn disown(&mut self, _owner: Owner) -> bool {

@@ -12,7 +12,9 @@ use taut_io::EpollKernel;
 use taut_journal::{Housekeeper, Journal};
 use taut_market_data::{FeedHandler, Source};
 use taut_oms::{KillCause, KillScope};
-use taut_sys::{Doorbell, Wait, Waiter, monotonic, pin_to_cpu, set_timer_slack, wait_readable};
+use taut_sys::{
+    Doorbell, Wait, Waiter, kill_requests, monotonic, pin_to_cpu, set_timer_slack, wait_readable,
+};
 use taut_types::Nanos;
 
 use crate::child::SharedClock;
@@ -20,10 +22,11 @@ use crate::error::RunnerError;
 use crate::mistakes::{self, Mistake};
 use crate::service::balances::balances;
 use crate::service::connections::{Connections, MarketData, Served, names};
+use crate::service::dead_men::{Step, Watch};
 use crate::service::file::GatewayFile;
 use crate::service::journal::JournalKeys;
 use crate::service::resolver::{Moved, follow};
-use crate::service::threads::{Answer, Command, Glance, Numbered};
+use crate::service::threads::{Answer, Command, Glance, Numbered, UNASKED};
 use crate::service::usage::Usage;
 use crate::settings::build_fees;
 
@@ -62,6 +65,10 @@ pub struct Trading<'a, 'm, C, F, H, O> {
     revives: bool,
     /// When orders are cancelled whose strategies have not attached since the start.
     orphans_due: Option<Nanos>,
+    /// Who is to show signs of life.
+    watch: Watch,
+    /// Kills that signals asked for.
+    kills: u32,
 }
 
 impl<'a, 'm, C: Attachable, F: FeedHandler, H: OrderHandler, O: Observer>
@@ -108,6 +115,7 @@ impl<'a, 'm, C: Attachable, F: FeedHandler, H: OrderHandler, O: Observer>
             cpu: file.cpu,
             orders,
             gateway,
+            watch: Watch::new(file.dead_men(), slots.len()),
             slots,
             shared_clock,
             bell,
@@ -118,6 +126,7 @@ impl<'a, 'm, C: Attachable, F: FeedHandler, H: OrderHandler, O: Observer>
             ends_by: None,
             is_leaving: false,
             revives: false,
+            kills: kill_requests(),
             orphans_due: file
                 .journal
                 .as_ref()
@@ -134,6 +143,7 @@ impl<'a, 'm, C: Attachable, F: FeedHandler, H: OrderHandler, O: Observer>
 
     /// Trades until it is over.
     pub fn run(mut self) -> Result<(), RunnerError> {
+        self.arm_operator();
         if let Some(cpu) = self.cpu {
             pin_to_cpu(cpu).map_err(|error| RunnerError::run("pinning", error))?;
         }
@@ -158,10 +168,45 @@ impl<'a, 'm, C: Attachable, F: FeedHandler, H: OrderHandler, O: Observer>
             busy_rounds = 0;
             if self.gateway.housekeeping().map_err(|error| failed(error, orders))? {
                 self.shared_clock.refresh(self.gateway.clock_mut());
+                self.heed_kill_signals()?;
+                self.look_for_life();
                 self.cancel_orphans()?;
                 if self.attend()? {
                     return Ok(());
                 }
+            }
+        }
+    }
+
+    /// SIGUSR1 kills everything.
+    fn heed_kill_signals(&mut self) -> Result<(), RunnerError> {
+        let kills = kill_requests();
+        if std::mem::replace(&mut self.kills, kills) == kills {
+            return Ok(());
+        }
+        self.revives = false;
+        let killed = self.gateway.kill(KillScope::All, KillCause::Signal);
+        killed.map(drop).map_err(|error| failed(error, self.orders))
+    }
+
+    fn arm_operator(&mut self) {
+        if let Some(interval) = self.watch.operator() {
+            self.gateway.arm(KillScope::All, interval);
+        }
+    }
+
+    /// Strategies that live have their timers started anew.
+    fn look_for_life(&mut self) {
+        if !self.watch.is_needed() {
+            return;
+        }
+        for (place, slot) in self.slots.iter().enumerate() {
+            let hub = self.gateway.client();
+            match self.watch.look(place, hub.owner(*slot), || hub.beats(*slot)) {
+                Some(Step::Arm(scope, interval)) => _ = self.gateway.arm(scope, interval),
+                Some(Step::KeepAlive(scope)) => self.gateway.keep_alive(scope),
+                Some(Step::Disarm(scope)) => self.gateway.disarm(scope),
+                None => {}
             }
         }
     }
@@ -210,6 +255,7 @@ impl<'a, 'm, C: Attachable, F: FeedHandler, H: OrderHandler, O: Observer>
     /// Answers what the listening thread asks; whether it is over.
     fn attend(&mut self) -> Result<bool, RunnerError> {
         self.move_along();
+        self.report_dropped();
         if let Some(deadline) = self.ends_by {
             if self.gateway.is_logged_out() || monotonic() >= deadline {
                 if self.revives {
@@ -233,6 +279,16 @@ impl<'a, 'm, C: Attachable, F: FeedHandler, H: OrderHandler, O: Observer>
             let answer = self.answer(command);
             // Who does not listen any more is over, and is seen to be at the next look.
             let _ = self.answers.send((number, answer));
+        }
+    }
+
+    /// Strategies that left their replies unread are gone: the listening thread ends their
+    /// connections.
+    fn report_dropped(&mut self) {
+        while let Some(dropped) = self.gateway.client_mut().poll_dropped() {
+            if let Some(place) = self.slots.iter().position(|slot| *slot == dropped) {
+                let _ = self.answers.send((UNASKED, Answer::Dropped(place)));
+            }
         }
     }
 
@@ -271,20 +327,27 @@ impl<'a, 'm, C: Attachable, F: FeedHandler, H: OrderHandler, O: Observer>
                 let now = self.gateway.clock_mut().now();
                 Answer::Usage(Box::new(Usage::of(self.gateway.risk(), now)))
             }
-            Command::SetRules(rules) => match self.gateway.set_rules(*rules) {
-                Ok(()) => Answer::Done(true),
+            Command::SetRules(rules, dead_men) => match self.gateway.set_rules(*rules) {
+                Ok(()) => {
+                    if dead_men != *self.watch.men() {
+                        self.watch.replace(dead_men).for_each(|scope| self.gateway.disarm(scope));
+                        self.arm_operator();
+                    }
+                    Answer::Done(true)
+                }
                 Err(error) => Answer::Failed(error.to_string()),
             },
-            Command::Kill => {
+            Command::Kill(scope) => {
                 // Meant for the next gateway too, where one is ending.
-                self.revives = false;
-                done(self.gateway.kill(KillScope::All, KillCause::Command).map(drop))
+                self.revives &= scope != KillScope::All;
+                done(self.gateway.kill(scope, KillCause::Command).map(drop))
             }
-            Command::Revive => Answer::Done(self.gateway.revive(KillScope::All)),
-            Command::CancelAll(owner) => {
-                let all = OrderFilter::ALL;
-                done(self.gateway.cancel_all(&owner.map_or(all, |owner| owner.only(all))))
+            Command::Revive(scope) => Answer::Done(self.gateway.revive(scope)),
+            Command::Alive => {
+                self.gateway.keep_alive(KillScope::All);
+                Answer::Done(self.watch.operator().is_some())
             }
+            Command::CancelAll(filter) => done(self.gateway.cancel_all(&filter)),
             Command::Stop => {
                 self.ends_by = Some(monotonic() + LOGOUT);
                 self.gateway.client_mut().stop();
@@ -300,15 +363,17 @@ impl<'a, 'm, C: Attachable, F: FeedHandler, H: OrderHandler, O: Observer>
         self.gateway.visit_orders(|_| open_orders += 1);
         let client = self.gateway.client();
         let attached = self.slots.iter().map(|slot| client.owner(*slot).is_some()).collect();
+        let market_position = client.market_position();
         let counters = self.gateway.counters();
         Glance {
             order_entry: counters.logged_on != 0,
             order_address: self.gateway.order_address(),
             refusals: self.gateway.refusals().map(str::to_owned),
             books_sound: counters.live != 0,
-            killed: self.gateway.kill_switch().latched().next().is_some(),
+            killed: self.gateway.killed().collect(),
             open_orders,
             attached,
+            market_position,
             counters: counters.named().map(|(name, count)| (name.to_owned(), count)).to_vec(),
         }
     }
