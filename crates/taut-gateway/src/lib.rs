@@ -92,6 +92,7 @@ pub use runner::{DetachedStrategy, StrategyRunner};
 pub use strategy::{State, Strategy, Trading};
 pub use stream::{
     DeribitStream, DeribitStreamCounters, DeribitStreamSettings, FeedSession, FeedStreams,
-    OkxStream, OkxStreamCounters, OkxStreamSettings, StreamAddress, StreamSession, VenueTerms,
+    OkxStream, OkxStreamCounters, OkxStreamSettings, SnapshotLimits, StreamAddress, StreamSession,
+    VenueTerms,
 };
 pub use touch::{TouchConfig, TouchStrategy};

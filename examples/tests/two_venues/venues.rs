@@ -7,7 +7,7 @@ use taut::fix_engine::Credentials;
 use taut::gateway::{
     BinanceOrderSettings, BinanceWs, DeribitJson, DeribitJsonSettings, DeribitStream,
     DeribitStreamSettings, FeedInput, FeedSession, FeedStreams, GatewayConfig, SessionSettings,
-    StreamAddress, Transport,
+    SnapshotLimits, StreamAddress, Transport,
 };
 use taut::market_data::binance::{BinanceConfig, BinanceFeeds};
 use taut::market_data::deribit::DeribitFeed;
@@ -198,7 +198,9 @@ pub fn binance_gateway(now: Nanos) -> Parts<BinanceFeeds, BinanceWs> {
         stream: at("ws://localhost/stream?streams=btcusdt@depth@100ms/btcusdt@trade"),
         snapshot: at("ws://localhost/ws-api/v3"),
         snapshot_requests: vec![depth],
+        snapshot_limits: SnapshotLimits::of_levels(100),
         silence: Nanos::from_secs(10),
+        renewed_after: FeedStreams::RENEWED_AFTER,
         tls: None,
     });
     let book = BinanceConfig { snapshot_limit: Some(100), ..BinanceConfig::new(instrument(1)) };
