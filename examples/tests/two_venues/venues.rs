@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use taut::fix::CompId;
 use taut::fix_engine::Credentials;
 use taut::gateway::{
-    BinanceOrderSettings, BinanceWs, DeribitJson, DeribitJsonSettings, DeribitStream,
+    BinanceOrderSettings, BinanceWs, DeribitJson, DeribitOrderSettings, DeribitStream,
     DeribitStreamSettings, FeedInput, FeedSession, FeedStreams, GatewayConfig, SessionSettings,
     SnapshotLimits, StreamAddress, Transport,
 };
@@ -178,10 +178,10 @@ pub fn deribit_gateway(now: Nanos) -> Parts<DeribitFeed, DeribitJson> {
     let chain =
         ChainConfig { snapshot_interval: Nanos::from_millis(50), ..ChainConfig::new(&named) };
     let feed = DeribitFeed::new(&chain, now).expect("a feed");
-    let orders = DeribitJsonSettings {
+    let orders = DeribitOrderSettings {
         names: vec![NAMES[0].to_owned()],
         orders: Rate { per_second: 500, burst: 1_000 },
-        ..DeribitJsonSettings::default()
+        ..DeribitOrderSettings::default()
     };
     let orders = DeribitJson::new(&config, orders).expect("a key");
     (config, input, feed, orders)
