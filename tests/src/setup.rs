@@ -154,3 +154,18 @@ pub fn feed() -> (FeedOutput, FeedSockets) {
     };
     (output, sockets)
 }
+
+/// RFC 4648, section 4.
+#[must_use]
+pub fn base64(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for piece in bytes.chunks(3) {
+        let bits = piece.iter().fold(0, |bits, byte| bits << 8 | u32::from(*byte));
+        let bits = bits << (8 * (3 - piece.len()));
+        let letters = (0..4).rev().map(|at| LETTERS[(bits >> (6 * at)) as usize & 63]);
+        text.extend(letters.take(piece.len() + 1).map(char::from));
+        text.extend(std::iter::repeat_n('=', 3 - piece.len()));
+    }
+    text
+}

@@ -20,6 +20,8 @@ pub enum GatewayError {
     Transport,
     /// The venue's order entry needs other credentials than there are.
     Credentials,
+    /// The venue's name of an instrument is longer than a message can say.
+    InstrumentName,
     /// A shared region cannot hold its ring or its histogram.
     Region(RingError),
     /// A region is too small for its histograms.
@@ -42,6 +44,9 @@ impl fmt::Display for GatewayError {
             Self::Credentials => f.write_str(
                 "session.credentials: not those that the venue's order entry is signed with",
             ),
+            Self::InstrumentName => {
+                f.write_str("an instrument's name at the venue has more letters than a message can")
+            }
             Self::Region(error) => write!(f, "shared memory region: {error}"),
             Self::Histograms => f.write_str("shared memory region: too small for its histograms"),
             Self::Store(errno) => {

@@ -630,12 +630,11 @@ impl<C: Client, F: FeedHandler, O: Observer, H: OrderHandler> Core<'_, C, F, O, 
         if let Some(streams) = &mut self.streams {
             let given_up = streams.handle_timeout(io);
             // What cannot be asked for now is asked for again by the handler.
-            if streams.can_ask()
+            while streams.can_ask(io.now())
                 && let Some(FeedRequest::Snapshot(instrument)) =
                     self.market.feed_mut().poll_request()
-            {
-                streams.ask(io, instrument);
-            }
+                && streams.ask(io, instrument)
+            {}
             if let Some(source) = given_up {
                 let now = self.clock.now();
                 self.market.handle_disconnect(now, source);

@@ -75,8 +75,8 @@ pub use observer::Observer;
 pub use order_entry::binance::{
     BinanceFix, BinanceOrderSettings, BinanceWs, SelfTrade as BinanceSelfTrade,
 };
-pub use order_entry::deribit::DeribitFix;
-pub use order_entry::deribit::json::{DeribitJson, DeribitJsonSettings};
+pub use order_entry::deribit::json::DeribitJson;
+pub use order_entry::deribit::{DeribitFix, DeribitOrderSettings};
 pub use order_entry::fix44::Fix44;
 pub use order_entry::handler::{
     Capabilities, ChangeRefused, Framing, NotSent, OfAll, OrderHandler, OrderMessage, VenueEvent,
@@ -92,6 +92,7 @@ pub use runner::{DetachedStrategy, StrategyRunner};
 pub use strategy::{State, Strategy, Trading};
 pub use stream::{
     DeribitStream, DeribitStreamCounters, DeribitStreamSettings, FeedSession, FeedStreams,
-    OkxStream, OkxStreamCounters, OkxStreamSettings, StreamAddress, StreamSession, VenueTerms,
+    OkxStream, OkxStreamCounters, OkxStreamSettings, SnapshotLimits, StreamAddress, StreamSession,
+    VenueTerms,
 };
 pub use touch::{TouchConfig, TouchStrategy};

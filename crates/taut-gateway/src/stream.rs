@@ -2,24 +2,28 @@
 //! book.
 
 mod deribit;
+mod end;
 mod okx;
 mod session;
+mod snapshots;
 #[cfg(test)]
 mod tests;
 
 use std::net::SocketAddr;
 
 use taut_fix_engine::BackOff;
-use taut_io::{Completion, Handle, Io, Kernel, Operation};
+use taut_io::{Completion, Io, Kernel};
 use taut_market_data::Source;
-use taut_net::{TlsClientConfig, WsEvent, WsStream};
-use taut_sys::{Address, StreamOptions, SysError, random_bytes, utc};
+use taut_net::{TlsClientConfig, WsStream};
+use taut_sys::{random_bytes, utc};
 use taut_types::{InstrumentId, Nanos};
-use taut_ws::{ClientRequest, Connection, Event, KeepAlive, Seed, WsConfig, WsUrl};
 
 pub use deribit::{DeribitStream, DeribitStreamCounters, DeribitStreamSettings};
+use end::{End, Frames, Took};
 pub use okx::{OkxStream, OkxStreamCounters, OkxStreamSettings};
 pub use session::{FeedSession, StreamAddress, StreamSession, VenueTerms};
+use snapshots::SnapshotBudget;
+pub use snapshots::SnapshotLimits;
 
 /// From the end of a connection to the next attempt; twice as long each time, up to the longest:
 /// Binance takes 300 connections of an address in five minutes.
@@ -27,74 +31,64 @@ const RECONNECT: Nanos = Nanos::from_secs(1);
 const RECONNECT_MAX: Nanos = Nanos::from_secs(8);
 /// A stream that brings data after so long is stable: its end is the first one again.
 const STABLE: Nanos = Nanos::from_secs(5);
-/// How long an attempt may take.
-const CONNECT_TIMEOUT: Nanos = Nanos::from_secs(5);
-/// A snapshot of 5,000 levels a side has some 300 kB.
-const FRAME_BYTES_MAX: usize = 1 << 20;
+/// So long after the first frame of the second connection, the first one ends: what is still on its
+/// way by then has come.
+const OVERLAP: Nanos = Nanos::from_secs(5);
 
 /// The WebSockets of a feed whose frames are messages.
 #[derive(Clone, Debug)]
 pub struct FeedStreams {
-    /// Its messages are the stream's: [`Source::LINE_A`].
+    /// Its messages are the stream's: [`Source::LINE_A`], or [`Source::LINE_B`] where they come by
+    /// the second connection that takes the place of an old one.
     pub stream: StreamAddress,
     /// Its messages are answers to `snapshot_requests`: [`Source::SNAPSHOT`].
     pub snapshot: StreamAddress,
     /// What is sent to ask for the book of each instrument, by their numbers.
     pub snapshot_requests: Vec<String>,
+    /// What these may cost.
+    pub snapshot_limits: SnapshotLimits,
     /// A stream that brings no data for so long is given up, though the venue's pings come.
     pub silence: Nanos,
+    /// A stream of this age, or one whose end the venue announces, gets a second connection beside
+    /// it. When that one has brought data for five seconds, the old one ends.
+    pub renewed_after: Nanos,
     /// For `wss://`.
     pub tls: Option<TlsClientConfig>,
+}
+
+impl FeedStreams {
+    /// Half an hour before Binance ends a connection.
+    pub const RENEWED_AFTER: Nanos = Nanos::from_secs(23 * 3_600 + 1_800);
 }
 
 /// The connections on the loop, and what they brought last.
 #[derive(Debug)]
 pub(crate) struct Streams {
     config: FeedStreams,
-    /// The stream, and the one for snapshots where there is one.
+    /// The stream, and, of one without a session, the one for snapshots and the stream's next.
     ends: Vec<End>,
     /// What is said on the stream.
     session: Option<Box<dyn StreamSession>>,
+    snapshots: SnapshotBudget,
     back_off: BackOff,
-    /// The frames of the completion at hand, one behind the other: who handles them needs the loop,
-    /// which the connection has until then.
-    bytes: Vec<u8>,
-    frames: Vec<(Source, usize)>,
+    frames: Frames,
     hot: bool,
-}
-
-#[derive(Debug)]
-struct End {
-    source: Source,
-    state: State,
-    /// Attempts to connect it: each goes to the next of the host's addresses.
-    attempts: usize,
-    /// When it was connected.
-    since: Nanos,
-    /// When it was connected, or brought data last.
-    heard: Nanos,
-}
-
-#[derive(Debug)]
-enum State {
-    /// Until the next attempt.
-    Down(Nanos),
-    Connecting(Handle),
-    Up(Box<WsStream>),
 }
 
 impl Streams {
     pub(crate) fn new(config: FeedStreams, hot: bool) -> Self {
-        let never = Nanos::ZERO;
-        let state = || State::Down(never);
-        let end = |source| End { source, state: state(), attempts: 0, since: never, heard: never };
+        let ends = vec![
+            End::new(Source::LINE_A, Nanos::ZERO),
+            End::new(Source::SNAPSHOT, Nanos::ZERO),
+            End::new(Source::LINE_B, Nanos::MAX),
+        ];
         Self {
+            snapshots: SnapshotBudget::new(config.snapshot_limits),
             config,
-            ends: vec![end(Source::LINE_A), end(Source::SNAPSHOT)],
+            ends,
             session: None,
             back_off: BackOff::new(RECONNECT, RECONNECT_MAX),
-            bytes: Vec::with_capacity(FRAME_BYTES_MAX),
-            frames: Vec::with_capacity(64),
+            frames: Frames::new(),
             hot,
         }
     }
@@ -102,10 +96,16 @@ impl Streams {
     /// One stream, on which the venue is told what is wanted.
     pub(crate) fn with_session(feed: FeedSession, hot: bool) -> Self {
         let FeedSession { stream, tls, session, reconnect: (shortest, longest) } = feed;
-        let snapshot = stream.clone();
-        // The session gives itself up.
-        let (snapshot_requests, silence) = (Vec::new(), Nanos::MAX);
-        let config = FeedStreams { stream, snapshot, snapshot_requests, silence, tls };
+        let config = FeedStreams {
+            snapshot: stream.clone(),
+            stream,
+            snapshot_requests: Vec::new(),
+            snapshot_limits: SnapshotLimits::of_levels(0),
+            // The session gives itself up.
+            silence: Nanos::MAX,
+            renewed_after: Nanos::MAX,
+            tls,
+        };
         let mut streams = Self::new(config, hot);
         streams.ends.truncate(1);
         streams.session = Some(session);
@@ -117,176 +117,164 @@ impl Streams {
     /// up.
     pub(crate) fn handle_timeout(&mut self, io: &mut Io<impl Kernel>) -> Option<Source> {
         let now = io.now();
-        let mut given_up = None;
-        if let (Some(session), [End { source, state, .. }, ..]) =
-            (&mut self.session, &mut *self.ends)
-            && matches!(state, State::Up(_))
-        {
-            session.handle_timeout(now);
-            if session.is_broken() {
-                session.closed();
-                let due = State::Down(now + self.back_off.wait(jitter(now)));
-                if let State::Up(ws) = std::mem::replace(state, due) {
-                    ws.abort(io);
-                }
-                given_up = Some(*source);
-            } else if session.is_settled() {
-                self.back_off.reset();
-            }
-            if given_up.is_none()
-                && let State::Up(ws) = state
-            {
-                say(io, ws, session.as_mut());
-            }
-        }
+        let mut given_up = self.look_after_session(io, now);
         given_up = given_up.or_else(|| self.give_up_silent(io, now));
-        for end in &mut self.ends {
-            let State::Down(due) = end.state else { continue };
-            if now < due {
-                continue;
+        given_up = given_up.or_else(|| self.renew(io, now));
+        let Self { ends, config, back_off, .. } = self;
+        for end in ends {
+            if end.connect_if_due(io, config.of(end.source), now) {
+                end.end(io, now + back_off.wait(jitter(now)));
             }
-            let at = Address::Inet(self.config.of(end.source).of_attempt(end.attempts));
-            end.attempts = end.attempts.wrapping_add(1);
-            let options = StreamOptions { no_delay: true, ..StreamOptions::default() };
-            end.state = match io.connect(&at, &options, Some(now + CONNECT_TIMEOUT)) {
-                Ok(stream) => State::Connecting(stream),
-                Err(_) => State::Down(now + self.back_off.wait(jitter(now))),
-            };
         }
         given_up
+    }
+
+    /// Does what is due on a stream with a session; its source if the session is broken.
+    fn look_after_session(&mut self, io: &mut Io<impl Kernel>, now: Nanos) -> Option<Source> {
+        let Self { session: Some(session), ends, back_off, .. } = self else { return None };
+        let end = ends.first_mut()?;
+        end.ws()?;
+        session.handle_timeout(now);
+        if session.is_broken() {
+            session.closed();
+            end.end(io, now + back_off.wait(jitter(now)));
+            return Some(end.source);
+        }
+        if session.is_settled() {
+            back_off.reset();
+        }
+        say(io, end.ws()?, session.as_mut());
+        None
     }
 
     /// Ends a stream without data; which one. Who answers questions has none to bring.
     fn give_up_silent(&mut self, io: &mut Io<impl Kernel>, now: Nanos) -> Option<Source> {
         let Self { ends, config, back_off, .. } = self;
         let is_silent = |end: &&mut End| {
-            end.source == Source::LINE_A
-                && matches!(end.state, State::Up(_))
-                && now.since(end.heard) >= config.silence
+            end.source != Source::SNAPSHOT && end.is_up() && now.since(end.heard) >= config.silence
         };
         let end = ends.iter_mut().find(is_silent)?;
-        let due = State::Down(now + back_off.wait(jitter(now)));
-        if let State::Up(ws) = std::mem::replace(&mut end.state, due) {
-            ws.abort(io);
-        }
+        end.end(io, now + back_off.wait(jitter(now)));
         Some(end.source)
     }
 
-    /// Takes a completion, if it is one of a connection's: then [`Streams::frame`] has what it
+    /// Has a second connection made beside a stream that is old or about to end, and ends the
+    /// first when the second has brought data for long enough; then which one ended.
+    fn renew(&mut self, io: &mut Io<impl Kernel>, now: Nanos) -> Option<Source> {
+        let Self { ends, config, .. } = self;
+        let [stream, _, next] = &mut **ends else { return None };
+        let is_old = stream.is_ending || now.since(stream.since) >= config.renewed_after;
+        if stream.is_up() && is_old && next.is_idle() {
+            *next = End::new(other(stream.source), now);
+        }
+        next.delivered.filter(|at| now.since(*at) >= OVERLAP)?;
+        let source = stream.source;
+        stream.end(io, Nanos::MAX);
+        ends.swap(0, 2);
+        Some(source)
+    }
+
+    /// Takes a completion, if it is one of a connection's: then [`Streams::frames`] has what it
     /// brought, and this the source whose connection it ended.
     pub(crate) fn handle(
         &mut self,
         io: &mut Io<impl Kernel>,
         completion: &Completion<'_>,
     ) -> Option<Option<Source>> {
-        self.bytes.clear();
         self.frames.clear();
-        let Self { config, ends, bytes, frames, hot, session, back_off } = self;
-        for End { source, state, since, heard, .. } in ends {
-            match state {
-                State::Down(_) => {}
-                State::Connecting(stream) => match *completion {
-                    Completion::Connected { stream: at } if at == *stream => {
-                        (*since, *heard) = (io.now(), io.now());
-                        *state = match open(io, at, config, *source) {
-                            Some(ws) => {
-                                // A stream that is not hot is received by the loop's wait.
-                                let _ = io.set_hot(at, *hot && *source == Source::LINE_A);
-                                State::Up(Box::new(ws))
-                            }
-                            None => {
-                                let _ = io.close(at);
-                                State::Down(io.now() + back_off.wait(jitter(io.now())))
-                            }
-                        };
-                        return Some(None);
-                    }
-                    Completion::Failed { source: at, operation: Operation::Connect, .. }
-                        if at == *stream =>
-                    {
-                        return Some(None);
-                    }
-                    Completion::Closed { source: at, .. } if at == *stream => {
-                        *state = State::Down(io.now() + back_off.wait(jitter(io.now())));
-                        return Some(Some(*source));
-                    }
-                    _ => {}
-                },
-                State::Up(ws) => {
-                    let (mut is_gone, mut is_opened) = (false, false);
-                    let mut take = |frame: &[u8]| {
-                        bytes.extend_from_slice(frame);
-                        frames.push((*source, frame.len()));
-                    };
-                    let is_taken = ws.handle(io, completion, &mut |_, event| match event {
-                        WsEvent::Session(Event::Text(text)) => take(text.as_bytes()),
-                        WsEvent::Session(Event::Binary(frame)) => take(frame),
-                        WsEvent::Session(Event::Opened(_)) => is_opened = true,
-                        WsEvent::Session(_) => {}
-                        WsEvent::Gone(_) => is_gone = true,
-                    });
-                    if let Some(session) = session.as_mut().filter(|_| is_taken) {
-                        let now = io.now();
-                        if is_opened {
-                            session.opened(now, utc(), random());
-                        }
-                        let mut at = 0;
-                        for (_, length) in frames.iter() {
-                            let frame = bytes.get(at..at + length).unwrap_or_default();
-                            session.handle_frame(now, frame);
-                            at += length;
-                        }
-                        match is_gone {
-                            true => session.closed(),
-                            false => say(io, ws, session.as_mut()),
-                        }
-                    }
-                    if !frames.is_empty() {
-                        *heard = io.now();
-                        // A session says itself when it is settled.
-                        let is_stream = session.is_none() && *source == Source::LINE_A;
-                        if is_stream && io.now().since(*since) >= STABLE {
-                            back_off.reset();
-                        }
-                    }
-                    if is_gone {
-                        *state = State::Down(io.now() + back_off.wait(jitter(io.now())));
-                        return Some(Some(*source));
-                    }
-                    if is_taken {
-                        return Some(None);
-                    }
-                }
+        let Self { config, ends, frames, hot, .. } = self;
+        let mut taken = None;
+        for (place, end) in ends.iter_mut().enumerate() {
+            let is_hot = *hot && end.source != Source::SNAPSHOT;
+            let at = (config.of(end.source), config.tls.as_ref());
+            let took = end.handle(io, completion, at, is_hot, frames);
+            if took != Took::NotOurs {
+                taken = Some((place, took));
+                break;
             }
         }
-        None
+        let (place, took) = taken?;
+        self.talk(io, place, took);
+        self.note(io.now(), place);
+        let is_over = matches!(took, Took::Ended | Took::Failed);
+        Some(if is_over { self.ended(io, place) } else { None })
+    }
+
+    /// Tells the session, where there is one, what happened on its stream.
+    fn talk(&mut self, io: &mut Io<impl Kernel>, place: usize, took: Took) {
+        let Self { session: Some(session), ends, frames, .. } = self else { return };
+        let now = io.now();
+        if took == Took::Opened {
+            session.opened(now, utc(), random());
+        }
+        frames.iter().for_each(|(_, frame)| session.handle_frame(now, frame));
+        if took == Took::Ended {
+            session.closed();
+        } else if let Some(ws) = ends.get_mut(place).and_then(End::ws) {
+            say(io, ws, session.as_mut());
+        }
+    }
+
+    /// Notes what the frames at hand say of their connection.
+    fn note(&mut self, now: Nanos, place: usize) {
+        let Self { session: None, ends, frames, back_off, snapshots, .. } = self else {
+            // A session says itself when it is settled.
+            return;
+        };
+        for (_, frame) in frames.iter().filter(|(source, _)| *source == Source::SNAPSHOT) {
+            snapshots.handle_answer(now, frame);
+        }
+        let is_stable = |end: &&End| place == 0 && now.since(end.since) >= STABLE;
+        if !frames.is_empty() && ends.get(place).filter(is_stable).is_some() {
+            back_off.reset();
+        }
+    }
+
+    /// A connection is over: when it is made again, and which source has ended.
+    fn ended(&mut self, io: &mut Io<impl Kernel>, place: usize) -> Option<Source> {
+        let now = io.now();
+        let wait = self.back_off.wait(jitter(now));
+        let end = self.ends.get_mut(place)?;
+        let source = end.source;
+        if source == Source::SNAPSHOT {
+            self.snapshots.bar(now + end.wait_min);
+        }
+        let mut due = now + wait.max(end.wait_min);
+        if source == Source::SNAPSHOT {
+            due = due.max(self.snapshots.barred_until());
+        }
+        end.end(io, due);
+        if place == 0
+            && let [stream, _, next] = &mut *self.ends
+            && next.delivered.is_some()
+        {
+            stream.end(io, Nanos::MAX);
+            self.ends.swap(0, 2);
+        }
+        Some(source)
     }
 
     /// The frames that the last completion brought, in their order.
     pub(crate) fn frames(&self) -> impl Iterator<Item = (Source, &[u8])> {
-        let mut at = 0;
-        self.frames.iter().filter_map(move |&(source, length)| {
-            let frame = self.bytes.get(at..at + length)?;
-            at += length;
-            Some((source, frame))
-        })
+        self.frames.iter()
     }
 
     /// Asks for the book of an instrument; whether there was somebody to ask.
     pub(crate) fn ask(&mut self, io: &mut Io<impl Kernel>, instrument: InstrumentId) -> bool {
-        if let (Some(session), [End { state: State::Up(ws), .. }, ..]) =
-            (&mut self.session, &mut *self.ends)
-        {
-            session.want(io.now(), instrument);
+        let now = io.now();
+        if let (Some(session), [end, ..]) = (&mut self.session, &mut *self.ends) {
+            let Some(ws) = end.ws() else { return false };
+            session.want(now, instrument);
             say(io, ws, session.as_mut());
             return true;
         }
         let requests = &self.config.snapshot_requests;
         let Some(request) = requests.get(instrument.0 as usize) else { return false };
-        let [_, End { state: State::Up(ws), .. }] = &mut *self.ends else { return false };
+        let Some(ws) = self.ends.get_mut(1).and_then(End::ws) else { return false };
         if !ws.is_open() || ws.outbox().text(request).is_err() {
             return false;
         }
+        self.snapshots.spend(now);
         ws.flush(io);
         true
     }
@@ -315,11 +303,11 @@ impl Streams {
         (at.address, at.others) = (first, addresses.collect());
     }
 
-    /// Whether there is somebody to ask for the book.
-    pub(crate) fn can_ask(&self) -> bool {
+    /// Whether there is somebody to ask for the book, and a request may leave.
+    pub(crate) fn can_ask(&self, now: Nanos) -> bool {
         match &self.session {
             Some(session) => session.is_settled(),
-            None => matches!(&*self.ends, [_, End { state: State::Up(ws), .. }] if ws.is_open()),
+            None => self.ends.get(1).is_some_and(End::is_open) && self.snapshots.has_room(now),
         }
     }
 }
@@ -330,24 +318,9 @@ impl FeedStreams {
     }
 }
 
-/// A client on a connected stream; nothing when its URL is none, or the loop has no room.
-fn open(
-    io: &mut Io<impl Kernel>,
-    stream: Handle,
-    config: &FeedStreams,
-    source: Source,
-) -> Option<WsStream> {
-    let url = WsUrl::parse(&config.of(source).url).ok()?;
-    let settings = WsConfig {
-        message_bytes_max: FRAME_BYTES_MAX,
-        keep_alive: Some(KeepAlive::DEFAULT),
-        ..WsConfig::default()
-    };
-    let seed = seed().ok()?;
-    let request = ClientRequest::new(&url);
-    let connection = Connection::client(&settings, &request, seed, io.now()).ok()?;
-    let tls = config.tls.as_ref().map(|tls| (tls, url.host()));
-    WsStream::client(io, stream, tls, connection).ok()
+/// The line that a second connection is, beside one that is this.
+fn other(line: Source) -> Source {
+    if line == Source::LINE_A { Source::LINE_B } else { Source::LINE_A }
 }
 
 /// Sends what the session has to say; what does not fit is said later.
@@ -374,10 +347,4 @@ fn random() -> [u8; 16] {
     let mut bytes = [0; 16];
     let _ = random_bytes(&mut bytes);
     bytes
-}
-
-fn seed() -> Result<Seed, SysError> {
-    let mut bytes = [0; 16];
-    random_bytes(&mut bytes)?;
-    Ok(Seed::new(bytes))
 }

@@ -30,6 +30,8 @@ pub struct Rig<F> {
     /// Answers to HTTP requests.
     pub answers: Vec<Answer>,
     pub closed: Vec<u64>,
+    /// Looks at every WebSocket message.
+    pub look: fn(&Value),
 }
 
 impl<F: Front> Rig<F> {
@@ -45,6 +47,7 @@ impl<F: Front> Rig<F> {
             bytes: BTreeMap::new(),
             answers: Vec::new(),
             closed: Vec::new(),
+            look: |_| {},
         }
     }
 
@@ -66,6 +69,7 @@ impl<F: Front> Rig<F> {
             match output {
                 Output::Text { connection, text } => {
                     let value = serde_json::from_str(&text).expect("JSON");
+                    (self.look)(&value);
                     self.inbox.entry(connection).or_default().push(value);
                     self.texts.entry(connection).or_default().push(text);
                 }

@@ -5,9 +5,9 @@ use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use taut::fix::CompId;
 use taut::fix_engine::Credentials;
 use taut::gateway::{
-    BinanceOrderSettings, BinanceWs, DeribitJson, DeribitJsonSettings, DeribitStream,
+    BinanceOrderSettings, BinanceWs, DeribitJson, DeribitOrderSettings, DeribitStream,
     DeribitStreamSettings, FeedInput, FeedSession, FeedStreams, GatewayConfig, SessionSettings,
-    StreamAddress, Transport,
+    SnapshotLimits, StreamAddress, Transport,
 };
 use taut::market_data::binance::{BinanceConfig, BinanceFeeds};
 use taut::market_data::deribit::DeribitFeed;
@@ -178,10 +178,10 @@ pub fn deribit_gateway(now: Nanos) -> Parts<DeribitFeed, DeribitJson> {
     let chain =
         ChainConfig { snapshot_interval: Nanos::from_millis(50), ..ChainConfig::new(&named) };
     let feed = DeribitFeed::new(&chain, now).expect("a feed");
-    let orders = DeribitJsonSettings {
+    let orders = DeribitOrderSettings {
         names: vec![NAMES[0].to_owned()],
         orders: Rate { per_second: 500, burst: 1_000 },
-        ..DeribitJsonSettings::default()
+        ..DeribitOrderSettings::default()
     };
     let orders = DeribitJson::new(&config, orders).expect("a key");
     (config, input, feed, orders)
@@ -198,7 +198,9 @@ pub fn binance_gateway(now: Nanos) -> Parts<BinanceFeeds, BinanceWs> {
         stream: at("ws://localhost/stream?streams=btcusdt@depth@100ms/btcusdt@trade"),
         snapshot: at("ws://localhost/ws-api/v3"),
         snapshot_requests: vec![depth],
+        snapshot_limits: SnapshotLimits::of_levels(100),
         silence: Nanos::from_secs(10),
+        renewed_after: FeedStreams::RENEWED_AFTER,
         tls: None,
     });
     let book = BinanceConfig { snapshot_limit: Some(100), ..BinanceConfig::new(instrument(1)) };

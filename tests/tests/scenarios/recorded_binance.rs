@@ -4,8 +4,8 @@
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
 use taut_gateway::{
-    FeedInput, FeedStreams, FusedClient, Gateway, GatewayConfig, Regions, StreamAddress,
-    TouchConfig, TouchStrategy,
+    FeedInput, FeedStreams, FusedClient, Gateway, GatewayConfig, Regions, SnapshotLimits,
+    StreamAddress, TouchConfig, TouchStrategy,
 };
 use taut_ipc::Segment;
 use taut_market_data::FeedHandler;
@@ -59,7 +59,9 @@ fn a_gateway_trades_in_a_recorded_binance_market() {
         stream: at("/stream?streams=btcusdt@depth@100ms"),
         snapshot: at("/ws-api/v3"),
         snapshot_requests: vec!["{\"id\":1,\"method\":\"depth\"}".to_owned()],
+        snapshot_limits: SnapshotLimits::of_levels(100),
         silence: Nanos::from_secs(10),
+        renewed_after: FeedStreams::RENEWED_AFTER,
         tls: None,
     });
     let handler = BinanceFeed::new(&BinanceConfig::new(bitcoin()), clock.now()).expect("a handler");

@@ -8,8 +8,8 @@ use taut_fix::CompId;
 use taut_fix_engine::Credentials;
 use taut_gateway::{
     BinanceFix, BinanceOrderSettings, BinanceWs, FeedInput, FeedStreams, FusedClient, Gateway,
-    GatewayConfig, OrderHandler, Regions, SecondConnection, SessionSettings, StreamAddress,
-    Transport,
+    GatewayConfig, OrderHandler, Regions, SecondConnection, SessionSettings, SnapshotLimits,
+    StreamAddress, Transport,
 };
 use taut_io::EpollKernel;
 use taut_market_data::binance::{BinanceConfig, BinanceFeeds};
@@ -18,7 +18,7 @@ use taut_order_entry::binance::rest_signature;
 use taut_order_entry::sign::{Ed25519Key, HmacKey};
 use taut_sys::{Anchoring, Clock, utc};
 use taut_testkit::for_each_seed;
-use taut_tests::setup::{VenueAddresses, gateway_config};
+use taut_tests::setup::{VenueAddresses, base64, gateway_config};
 use taut_types::{Instrument, InstrumentId, Nanos, Price, Qty, Side, Symbol};
 use taut_web_venue::binance::{Binance, BinanceSettings};
 use taut_web_venue::{ApiKeySettings, BinanceAccountSettings, Faults, SymbolSettings};
@@ -74,20 +74,6 @@ fn settings() -> BinanceSettings {
     let maker = account("maker", ApiKeySettings { secret, ..none.clone() });
     let accounts = vec![member("one", &SEEDS[0]), member("two", &SEEDS[1]), maker];
     BinanceSettings { instruments: vec![market], accounts }
-}
-
-/// RFC 4648, section 4.
-fn base64(bytes: &[u8]) -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::new();
-    for piece in bytes.chunks(3) {
-        let bits = piece.iter().fold(0, |bits, byte| bits << 8 | u32::from(*byte));
-        let bits = bits << (8 * (3 - piece.len()));
-        let letters = (0..4).rev().map(|at| LETTERS[(bits >> (6 * at)) as usize & 63]);
-        text.extend(letters.take(piece.len() + 1).map(char::from));
-        text.extend(std::iter::repeat_n('=', 3 - piece.len()));
-    }
-    text
 }
 
 /// An order of the maker's.
@@ -169,7 +155,9 @@ fn gateway<'m, H: OrderHandler>(
         stream: at(url("stream?streams=btcusdt@depth@100ms/btcusdt@trade")),
         snapshot: at(url("ws-api/v3")),
         snapshot_requests: vec![depth.to_owned()],
+        snapshot_limits: SnapshotLimits::of_levels(100),
         silence: Nanos::from_secs(10),
+        renewed_after: FeedStreams::RENEWED_AFTER,
         tls: None,
     });
     let book = BinanceConfig { snapshot_limit: Some(100), ..BinanceConfig::new(bitcoin()) };

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use taut_fix::CompId;
-use taut_gateway::{DeribitFix, DeribitJson, DeribitJsonSettings, Regions, Transport};
+use taut_gateway::{DeribitFix, DeribitJson, DeribitOrderSettings, Regions, Transport};
 use taut_market_data::deribit::DeribitFeed;
 use taut_oms::Rate;
 use taut_testkit::for_each_seed;
@@ -82,11 +82,7 @@ impl<const CANCELS_ON_DISCONNECT: bool> Language for JsonRpc<CANCELS_ON_DISCONNE
         hands: &Rc<RefCell<Hands>>,
         regions: &Regions<'m>,
     ) -> Running<'m, DeribitFeed, DeribitJson> {
-        let orders = DeribitJsonSettings {
-            cancels_on_disconnect: CANCELS_ON_DISCONNECT,
-            orders: Rate { per_second: 150, burst: 300 },
-            ..DeribitJsonSettings::default()
-        };
+        let orders = order_settings(CANCELS_ON_DISCONNECT);
         gateway(at.web, KEYS[member], orders, hands, regions)
     }
 }
@@ -118,8 +114,17 @@ impl<const CANCELS_ON_DISCONNECT: bool> Language for Fix<CANCELS_ON_DISCONNECT> 
         config.session.transport = Transport::Plain;
         config.sender_comp_id = CompId::new(b"MEMBER").expect("a name");
         config.target_comp_id = CompId::new(b"DERIBITSERVER").expect("a name");
-        let orders = DeribitFix::new(&config, CANCELS_ON_DISCONNECT).expect("a key");
+        let orders = DeribitFix::new(&config, &order_settings(CANCELS_ON_DISCONNECT));
+        let orders = orders.expect("a key");
         gateway_with(at.web, (&config, orders), hands, regions)
+    }
+}
+
+fn order_settings(cancels_on_disconnect: bool) -> DeribitOrderSettings {
+    DeribitOrderSettings {
+        cancels_on_disconnect,
+        orders: Rate { per_second: 150, burst: 300 },
+        ..DeribitOrderSettings::default()
     }
 }
 

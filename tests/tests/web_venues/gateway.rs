@@ -6,9 +6,9 @@ use std::rc::Rc;
 
 use taut_fix_engine::Credentials;
 use taut_gateway::{
-    DeribitJson, DeribitJsonSettings, DeribitStream, DeribitStreamSettings, FeedInput, FeedSession,
-    FusedClient, Gateway, GatewayConfig, OrderHandler, Regions, SessionSettings, StreamAddress,
-    Transport,
+    DeribitJson, DeribitOrderSettings, DeribitStream, DeribitStreamSettings, FeedInput,
+    FeedSession, FusedClient, Gateway, GatewayConfig, OrderHandler, Regions, SessionSettings,
+    StreamAddress, Transport,
 };
 use taut_io::EpollKernel;
 use taut_market_data::deribit::DeribitFeed;
@@ -54,7 +54,7 @@ pub fn config(at: SocketAddrV4, (client_id, secret): (&str, &str)) -> GatewayCon
 pub fn gateway<'m>(
     at: SocketAddrV4,
     key: (&str, &str),
-    orders: DeribitJsonSettings,
+    orders: DeribitOrderSettings,
     hands: &Rc<RefCell<Hands>>,
     regions: &Regions<'m>,
 ) -> AtDeribit<'m> {

@@ -7,7 +7,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::rc::Rc;
 
-use taut_gateway::{DeribitJsonSettings, Regions};
+use taut_gateway::{DeribitOrderSettings, Regions};
 use taut_ipc::Segment;
 use taut_oms::{KillCause, KillScope, Latched};
 use taut_testkit::Deadline;
@@ -229,7 +229,7 @@ fn a_gateway_follows_a_book_trades_reconnects_and_reconciles_at_deribit() {
     let regions = Regions::of(&segment).expect("regions");
     let hands = Rc::new(RefCell::new(Hands::default()));
     let (mut venue, at) = Venue::listen();
-    let settings = DeribitJsonSettings::default();
+    let settings = DeribitOrderSettings::default();
     let mut gateway = gateway(at, ("me", "ABCD"), settings, &hands, &regions);
     let until = |venue: &mut Venue,
                  gateway: &mut AtDeribit<'_>,

@@ -5,15 +5,13 @@ const { assert, levels, play, sameBooks } = require("./day.js");
 
 const [, , VENUE] = process.argv;
 const AT = {
-  deribit: { symbol: "BTC/USD:BTC", coin: "BTC", small: 10, large: 5000, step: 0.5, options: {} },
+  deribit: { symbol: "BTC/USD:BTC", coin: "BTC", small: 10, large: 5000, step: 0.5 },
   binance: {
     symbol: "BTC/USDT",
     coin: "BTC",
     small: 0.01,
     large: 5,
     step: 0.01,
-    // The spot market alone, without the wallet's service.
-    options: { fetchMarkets: { types: ["spot"] }, fetchCurrencies: false },
   },
 }[VENUE];
 const { symbol, coin, small, large, step } = AT;
@@ -24,7 +22,6 @@ const client = (account) =>
     secret: `secret-of-${account}`,
     enableRateLimit: false,
     newUpdates: true,
-    options: AT.options,
   });
 const [one, two] = [client("one"), client("two")];
 const kept = {};

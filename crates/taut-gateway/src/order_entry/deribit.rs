@@ -15,6 +15,8 @@
 //! - **Questions.** All are mass status requests (AF): about one order by Deribit's id with 585=1,
 //!   by ours with 585=7 and 9014=1.
 //! - **Numbers.** Messages count from 1 on each connection.
+//! - **Credits.** No request leaves for which the account has none; some of those for orders are
+//!   kept for cancels. When the venue says `too_many_requests`, none are left.
 //!
 //! A Logon is signed (95, 96, 553, 554), asks for trades as reports of their own (9015), and may
 //! ask for the end of all orders with that of the connection (9001).
@@ -23,10 +25,11 @@ pub mod json;
 mod known;
 mod messages;
 mod reading;
+mod settings;
 
-use taut_fix::{Event, Now, ShortText};
+use taut_fix::{Event, LongText, Now, Received, ShortText};
 use taut_oms::Order;
-use taut_types::{ClientOrderId, Nanos, RequestId};
+use taut_types::{ClientOrderId, Instrument, Nanos, RequestId};
 
 use super::fix::{FixLink, FixSettings, Logon, cl_ord_id};
 use super::handler::{
@@ -34,15 +37,20 @@ use super::handler::{
 };
 use super::last_words::LastWords;
 use crate::config::GatewayConfig;
+use crate::credits::Credits;
 use crate::error::GatewayError;
 use known::{Asked, KnownOrders};
 use messages::{AllStatus, Cancel, Named, NewOrder, OneStatus, Replace};
 use reading::Reading;
+pub use settings::DeribitOrderSettings;
 
 /// What a Logon asks for: one queue of messages, trades as reports of their own.
 const OPTIONS: &[(i32, &[u8])] = &[(9007, b"Y"), (9015, b"Y")];
 /// The same, and the end of all orders with the connection's.
 const OPTIONS_CANCEL: &[(i32, &[u8])] = &[(9001, b"Y"), (9007, b"Y"), (9015, b"Y")];
+
+/// Text (58) of a refusal.
+const TOO_MANY_REQUESTS: &[u8] = b"too_many_requests";
 
 /// The order handler of Deribit's FIX interface.
 #[derive(Debug)]
@@ -51,17 +59,26 @@ pub struct DeribitFix {
     known: KnownOrders,
     reading: Reading,
     last_words: LastWords,
+    /// Symbol (55) of each instrument, by its number.
+    symbols: Box<[LongText]>,
+    /// For the matching engine, and for all else.
+    orders: Credits,
+    questions: Credits,
+    kept_for_cancels: u32,
 }
 
 impl DeribitFix {
     /// With the session's names and credentials of these settings; TargetCompID is DERIBITSERVER.
-    /// Orders end with the connection when the venue is to cancel them then.
     ///
     /// # Errors
-    /// When the file of its numbers cannot be used.
-    pub fn new(config: &GatewayConfig, cancels_on_disconnect: bool) -> Result<Self, GatewayError> {
+    /// When the file of its numbers cannot be used; [`GatewayError::InstrumentName`] when a name
+    /// has more than 39 letters.
+    pub fn new(
+        config: &GatewayConfig,
+        settings: &DeribitOrderSettings,
+    ) -> Result<Self, GatewayError> {
         let session = &config.session;
-        let options = if cancels_on_disconnect { OPTIONS_CANCEL } else { OPTIONS };
+        let options = if settings.cancels_on_disconnect { OPTIONS_CANCEL } else { OPTIONS };
         let link = FixLink::new(FixSettings {
             sender: config.sender_comp_id,
             target: config.target_comp_id,
@@ -70,8 +87,46 @@ impl DeribitFix {
             reset_on_logon: true,
             logon: Logon::new(session.credentials.clone()).with(options),
         })?;
-        let known = KnownOrders::with_capacity(config.order_capacity);
-        Ok(Self { link, known, reading: Reading::default(), last_words: LastWords::default() })
+        let symbol = |instrument: &Instrument| {
+            let name = settings.names.get(instrument.id().0 as usize).filter(|it| !it.is_empty());
+            let symbol = instrument.symbol();
+            let name = name.map_or(symbol.as_bytes(), |name| name.as_bytes());
+            LongText::new(name).ok_or(GatewayError::InstrumentName)
+        };
+        Ok(Self {
+            link,
+            known: KnownOrders::with_capacity(config.order_capacity),
+            reading: Reading::default(),
+            last_words: LastWords::default(),
+            symbols: config.instruments.iter().map(symbol).collect::<Result<_, _>>()?,
+            orders: Credits::new(settings.orders),
+            questions: Credits::new(settings.questions),
+            kept_for_cancels: settings.kept_for_cancels,
+        })
+    }
+
+    /// Symbol (55) of an instrument.
+    #[inline]
+    fn symbol(&self, instrument: &Instrument) -> LongText {
+        let known = self.symbols.get(instrument.id().0 as usize).copied();
+        known.unwrap_or_else(|| ShortText::from(instrument.symbol()).into())
+    }
+
+    /// Takes the credits of a request for the matching engine.
+    #[inline]
+    fn pay(&mut self, now: Now, kept: u32) -> Result<(), NotSent> {
+        if !self.is_up() {
+            return Err(NotSent::NotUp);
+        }
+        self.orders.take(now.mono, kept).map_err(NotSent::Throttled)
+    }
+
+    /// Takes those of a question.
+    fn pay_question(&mut self, now: Now) -> Result<(), NotSent> {
+        if !self.is_up() {
+            return Err(NotSent::NotUp);
+        }
+        self.questions.take(now.mono, 0).map_err(NotSent::Throttled)
     }
 
     /// How the venue finds an order.
@@ -125,7 +180,11 @@ impl OrderHandler for DeribitFix {
         order: &OrderMessage<'_>,
         is_rehearsal: bool,
     ) -> Result<(), NotSent> {
-        let message = NewOrder::of(order).ok_or(NotSent::Unsupported)?;
+        let symbol = self.symbol(order.instrument);
+        let message = NewOrder::of(order, symbol).ok_or(NotSent::Unsupported)?;
+        if !is_rehearsal {
+            self.pay(now, self.kept_for_cancels)?;
+        }
         self.link.send_or_rehearse(now, &message, is_rehearsal)?;
         if !is_rehearsal {
             self.known.ask(order.request.order, Asked::Create);
@@ -140,7 +199,9 @@ impl OrderHandler for DeribitFix {
         order: &OrderMessage<'_>,
     ) -> Result<(), NotSent> {
         let named = self.named(order);
-        let terms = NewOrder::of(order).ok_or(NotSent::Unsupported)?;
+        let symbol = self.symbol(order.instrument);
+        let terms = NewOrder::of(order, symbol).ok_or(NotSent::Unsupported)?;
+        self.pay(now, self.kept_for_cancels)?;
         self.link.send(now, &Replace { named, terms })?;
         self.known.ask(order.request.order, Asked::Modify);
         Ok(())
@@ -152,16 +213,19 @@ impl OrderHandler for DeribitFix {
         _base: RequestId,
         order: &OrderMessage<'_>,
     ) -> Result<(), NotSent> {
-        let message = Cancel { named: self.named(order), symbol: order.instrument.symbol().into() };
+        self.pay(now, 0)?;
+        let message = Cancel { named: self.named(order), symbol: self.symbol(order.instrument) };
         self.link.send(now, &message)
     }
 
     fn ask(&mut self, now: Now, order: &OrderMessage<'_>) -> Result<(), NotSent> {
-        let symbol = order.instrument.symbol().into();
+        self.pay_question(now)?;
+        let symbol = self.symbol(order.instrument);
         self.link.send(now, &OneStatus { named: self.named(order), symbol })
     }
 
     fn ask_all(&mut self, now: Now) -> Result<(), NotSent> {
+        self.pay_question(now)?;
         let request_id: ShortText = self.reading.next_question();
         self.link.send(now, &AllStatus { request_id })
     }
@@ -172,11 +236,15 @@ impl OrderHandler for DeribitFix {
     }
 
     fn handle_bytes(&mut self, now: Now, bytes: &mut &[u8]) -> Option<VenueEvent> {
-        let Self { link, known, reading, last_words } = self;
+        let Self { link, known, reading, last_words, orders, questions, .. } = self;
         if reading.take_all_told() {
             return Some(VenueEvent::AllTold);
         }
         while let Some((event, message, mut outbox)) = link.handle_bytes(now, bytes) {
+            if is_over_the_limit(&message) {
+                orders.drain(now.mono);
+                questions.drain(now.mono);
+            }
             let heard = match event {
                 Event::Application { sequence, poss_dup, poss_resend } => {
                     let is_resend = poss_dup || poss_resend;
@@ -237,6 +305,12 @@ impl OrderHandler for DeribitFix {
     fn clear_unsent(&mut self) {
         self.link.clear_unsent();
     }
+}
+
+/// Whether the venue refuses a request because the account has no credits for it.
+fn is_over_the_limit(message: &Received<'_>) -> bool {
+    matches!(message.msg_type(), b"3" | b"9" | b"j")
+        && message.value(58).is_some_and(|text| text.starts_with(TOO_MANY_REQUESTS))
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use taut_sys::{Address, StreamOptions};
 use taut_types::Nanos;
 use taut_ws::{Connection, Event, KeepAlive, WsConfig};
 
-use super::{FeedStreams, StreamAddress, Streams};
+use super::{FeedStreams, SnapshotLimits, StreamAddress, Streams};
 
 const SILENCE: Nanos = Nanos::from_secs(20);
 /// From one look at what is due to the next.
@@ -110,7 +110,9 @@ fn open(
         stream: at.clone(),
         snapshot: at,
         snapshot_requests: Vec::new(),
+        snapshot_limits: SnapshotLimits::of_levels(100),
         silence: SILENCE,
+        renewed_after: FeedStreams::RENEWED_AFTER,
         tls: None,
     };
     let start = io.now();

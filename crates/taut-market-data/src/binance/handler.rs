@@ -86,6 +86,10 @@ pub struct BinanceFeed {
     /// When a snapshot was asked for; nothing when the next one may be asked for at once.
     asked: Option<Nanos>,
     wants_snapshot: bool,
+    /// The request left after the last message: the interval counts from the next one.
+    has_just_asked: bool,
+    /// The lines that have brought something since they were connected.
+    are_live: [bool; 2],
     lines: [LineCount; 2],
     silences: u64,
     requests: u64,
@@ -153,6 +157,8 @@ impl BinanceFeed {
             is_silent: false,
             asked: None,
             wants_snapshot: false,
+            has_just_asked: false,
+            are_live: [false; 2],
             lines: [LineCount::default(); 2],
             silences: 0,
             requests: 0,
@@ -201,7 +207,14 @@ impl BinanceFeed {
         self.staleness = Staleness::Silent;
         self.is_silent = true;
         self.asked = None;
-        self.wants_snapshot = false;
+        (self.wants_snapshot, self.has_just_asked) = (false, false);
+    }
+
+    /// This line is there, though it may have had nothing for this book.
+    pub(super) fn set_live(&mut self, line: Source) {
+        if let Some(is_live) = self.are_live.get_mut(usize::from(line.0)) {
+            *is_live = true;
+        }
     }
 
     /// The best bid is not below the best offer: a snapshot has to join what comes from here on.
@@ -214,6 +227,9 @@ impl BinanceFeed {
 
     /// A snapshot helps once updates come that it can be joined to.
     fn ask_if_due(&mut self, now: Nanos) {
+        if core::mem::replace(&mut self.has_just_asked, false) {
+            self.asked = Some(now);
+        }
         let interval = self.config.snapshot_interval;
         if self.depth.is_stale() && self.asked.is_none_or(|asked| now.since(asked) >= interval) {
             self.asked = Some(now);
@@ -222,6 +238,7 @@ impl BinanceFeed {
     }
 
     fn note_line(&mut self, received: Nanos, source: Source, has_changed: bool) {
+        self.set_live(source);
         if let Some(line) = self.lines.get_mut(usize::from(source.0)) {
             (self.heard, self.is_silent) = (received, false);
             line.packets += 1;
@@ -403,8 +420,18 @@ impl FeedHandler for BinanceFeed {
         }
     }
 
-    fn handle_disconnect(&mut self, _now: Nanos, _source: Source) {
-        self.fall_silent();
+    /// What one line would have brought, another one that is there brings: the numbers of the
+    /// updates show what is missing all the same.
+    fn handle_disconnect(&mut self, _now: Nanos, source: Source) {
+        let Some(is_live) = self.are_live.get_mut(usize::from(source.0)) else {
+            // Who answers is gone; an answer that did not come is asked for again.
+            self.asked = None;
+            return;
+        };
+        *is_live = false;
+        if !self.are_live.contains(&true) {
+            self.fall_silent();
+        }
     }
 
     fn poll_timeout(&self) -> Option<Nanos> {
@@ -414,6 +441,7 @@ impl FeedHandler for BinanceFeed {
     fn poll_request(&mut self) -> Option<FeedRequest> {
         let wants = core::mem::replace(&mut self.wants_snapshot, false);
         self.requests += u64::from(wants);
+        self.has_just_asked |= wants;
         wants.then_some(FeedRequest::Snapshot(self.config.instrument.id()))
     }
 

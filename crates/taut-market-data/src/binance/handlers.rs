@@ -14,6 +14,8 @@ use crate::handler::{FeedCounters, FeedHandler, FeedRequest, Source};
 const STREAM: &[u8] = b"{\"stream\":\"";
 /// What an answer of the WebSocket API begins with; its request's id follows.
 const ANSWER: &[u8] = b"{\"id\":";
+/// A connection is about to end; whoever has it takes care of that.
+const SHUTDOWN: &[u8] = b"{\"stream\":\"!serverShutdown\"";
 
 /// Books that follow Binance's combined streams, one for each symbol. A snapshot is the answer to a
 /// request whose id is the number of its instrument.
@@ -27,6 +29,8 @@ pub struct BinanceFeeds {
     turn: usize,
     /// Messages of streams and answers to requests that nobody here knows.
     strange: u64,
+    /// The lines that have brought something since they were connected: each has all symbols.
+    are_live: [bool; 2],
 }
 
 impl BinanceFeeds {
@@ -47,7 +51,13 @@ impl BinanceFeeds {
             names.push((name.to_ascii_lowercase().into_bytes().into_boxed_slice(), place));
         }
         names.sort_unstable();
-        Ok(Self { feeds: feeds.into(), names: names.into(), turn: 0, strange: 0 })
+        Ok(Self {
+            feeds: feeds.into(),
+            names: names.into(),
+            turn: 0,
+            strange: 0,
+            are_live: [false; 2],
+        })
     }
 
     /// Whose message it is. Cost: a search among the names.
@@ -63,6 +73,15 @@ impl BinanceFeeds {
         let name = rest.get(..end)?;
         let found = self.names.binary_search_by(|(own, _)| (**own).cmp(name)).ok()?;
         self.names.get(found).map(|(_, place)| *place)
+    }
+
+    /// A line has brought something.
+    fn note_line(&mut self, source: Source) {
+        if let Some(is_live) = self.are_live.get_mut(usize::from(source.0))
+            && !core::mem::replace(is_live, true)
+        {
+            self.feeds.iter_mut().for_each(|feed| feed.set_live(source));
+        }
     }
 
     fn of(&self, instrument: InstrumentId) -> Option<&BinanceFeed> {
@@ -81,8 +100,9 @@ impl FeedHandler for BinanceFeeds {
         bytes: &'f [u8],
     ) -> Option<Self::Frame<'f>> {
         let place = self.place_of(source, bytes);
+        self.note_line(source);
         let Some((place, feed)) = place.and_then(|at| Some((at, self.feeds.get_mut(at)?))) else {
-            self.strange += 1;
+            self.strange += u64::from(!bytes.starts_with(SHUTDOWN));
             return None;
         };
         feed.decode(received, source, bytes).map(|frame| (place, frame))
@@ -115,6 +135,9 @@ impl FeedHandler for BinanceFeeds {
     }
 
     fn handle_disconnect(&mut self, now: Nanos, source: Source) {
+        if let Some(is_live) = self.are_live.get_mut(usize::from(source.0)) {
+            *is_live = false;
+        }
         self.feeds.iter_mut().for_each(|feed| feed.handle_disconnect(now, source));
     }
 

@@ -6,8 +6,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use taut_fix::CompId;
 use taut_gateway::{
     Client, FeedInput, FeedSockets, FeedStreams, Fix44, FusedClient, Gateway, GatewayConfig,
-    GatewayError, Hub, Observer, OrderHandler, Owner, Regions, Strategy, StrategyRegions,
-    StreamAddress,
+    GatewayError, Hub, Observer, OrderHandler, Owner, Regions, SnapshotLimits, Strategy,
+    StrategyRegions, StreamAddress,
 };
 use taut_io::EpollKernel;
 use taut_market_data::FeedHandler;
@@ -325,7 +325,9 @@ fn stream_feed(
              \"params\":{{\"symbol\":\"{symbol}\",\"limit\":{}}}}}",
             asked.unwrap_or(5_000)
         )],
+        snapshot_limits: SnapshotLimits::of_levels(asked.unwrap_or(5_000)),
         silence: Nanos::from_secs(10),
+        renewed_after: FeedStreams::RENEWED_AFTER,
         tls: None,
     };
     let config = BinanceConfig {

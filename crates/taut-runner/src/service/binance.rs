@@ -4,7 +4,7 @@ use std::net::SocketAddrV4;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use taut_gateway::{BinanceOrderSettings, BinanceSelfTrade};
+use taut_gateway::{BinanceOrderSettings, BinanceSelfTrade, SnapshotLimits};
 
 /// How often changes of a book are told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -113,11 +113,16 @@ pub struct BinanceKeys {
     pub weight_burst: u32,
     /// Of `weight_burst`, what is kept for cancels and questions.
     pub kept_for_cancels: u32,
+    /// Weight that snapshots of books may cost a second, and at once.
+    pub snapshot_weight_per_second: u32,
+    /// See `snapshot_weight_per_second`.
+    pub snapshot_weight_burst: u32,
 }
 
 impl Default for BinanceKeys {
     fn default() -> Self {
         let orders = BinanceOrderSettings::default();
+        let snapshots = SnapshotLimits::of_levels(1_000);
         Self {
             streams: "wss://stream.binance.com:9443".to_owned(),
             api: "wss://ws-api.binance.com:443/ws-api/v3".to_owned(),
@@ -139,6 +144,8 @@ impl Default for BinanceKeys {
             weight_per_second: orders.weight.per_second,
             weight_burst: orders.weight.burst,
             kept_for_cancels: orders.kept_for_cancels,
+            snapshot_weight_per_second: snapshots.rate.per_second,
+            snapshot_weight_burst: snapshots.rate.burst,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::net::SocketAddrV4;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use taut_gateway::DeribitJsonSettings;
+use taut_gateway::DeribitOrderSettings;
 
 /// What orders go over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,7 +87,7 @@ pub struct DeribitKeys {
 
 impl Default for DeribitKeys {
     fn default() -> Self {
-        let json = DeribitJsonSettings::default();
+        let json = DeribitOrderSettings::default();
         Self {
             url: "wss://test.deribit.com/ws/api/v2".to_owned(),
             address: None,

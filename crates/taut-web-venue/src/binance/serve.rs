@@ -104,7 +104,10 @@ impl Binance {
         match call.source {
             // It counts messages.
             Source::Fix(_) => Ok(()),
-            _ => self.weight.spend(ms, call.weight).map_err(|it| excess(it, ms)),
+            _ => self.weight.spend(ms, call.weight).map_err(|it| {
+                self.refused_by_weight += 1;
+                excess(it, ms)
+            }),
         }
     }
 

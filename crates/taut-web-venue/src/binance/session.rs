@@ -9,7 +9,9 @@ use crate::binance::stream::Stream;
 /// Messages that a connection to the streams may send in a second.
 const ARRIVALS_MAX: usize = 5;
 /// How long a connection lives.
-const LIFE: Nanos = Nanos::from_secs(24 * 3_600);
+pub const LIFE: Nanos = Nanos::from_secs(24 * 3_600);
+/// So long before its end one to the streams is told of it.
+pub const NOTICE: Nanos = Nanos::from_secs(60);
 
 /// A connection.
 #[derive(Debug)]
@@ -19,6 +21,8 @@ pub struct Session {
     pub since_ms: i64,
     /// When it is ended.
     pub ends: Nanos,
+    /// Whether it was told that it will be.
+    pub is_warned: bool,
     /// The last messages.
     arrivals: VecDeque<Nanos>,
 }
@@ -53,8 +57,8 @@ pub struct Logon {
 }
 
 impl Session {
-    pub fn new(kind: Kind, now: Nanos, since_ms: i64) -> Self {
-        Self { kind, since_ms, ends: now + LIFE, arrivals: VecDeque::new() }
+    pub fn new(kind: Kind, ends: Nanos, since_ms: i64) -> Self {
+        Self { kind, since_ms, ends, is_warned: false, arrivals: VecDeque::new() }
     }
 
     /// Whether a message more is one too many.

@@ -16,7 +16,7 @@ use crate::binance::limits::{OrderCounts, Weight};
 use crate::binance::market::Market;
 use crate::binance::methods::Call;
 use crate::binance::order::{Detail, Fill, Order};
-use crate::binance::session::{ApiSession, Kind, Session};
+use crate::binance::session::{ApiSession, Kind, LIFE, NOTICE, Session};
 use crate::binance::settings::{self, BinanceAccountSettings, BinanceSettings};
 use crate::front::{Front, HttpRequest, Output, Refusal};
 use crate::http;
@@ -123,6 +123,10 @@ pub struct Binance {
     flushes: [Nanos; 2],
     /// The time in milliseconds at which the latter were sent last.
     pub(super) flushed_ms: i64,
+    /// How long a connection lives.
+    life: Nanos,
+    /// Requests that were refused with 429 and 418.
+    pub(super) refused_by_weight: u64,
     /// Changes of books that were told, to each who follows them.
     pub(super) depth_updates: u64,
     pub(super) now: Now,
@@ -167,9 +171,24 @@ impl Binance {
             next_execution: 1,
             flushes: [Nanos::ZERO; 2],
             flushed_ms: 0,
+            life: LIFE,
+            refused_by_weight: 0,
             depth_updates: 0,
             now: Now::default(),
         })
+    }
+
+    /// The same, whose WebSockets live so long instead of 24 hours.
+    #[must_use]
+    pub const fn with_life(mut self, life: Nanos) -> Self {
+        self.life = life;
+        self
+    }
+
+    /// Requests that were refused because of their weight, with 429 or 418.
+    #[must_use]
+    pub const fn refused_by_weight(&self) -> u64 {
+        self.refused_by_weight
     }
 
     /// What the account of this name has of an asset, locked or not, at 1e-9.
@@ -279,7 +298,8 @@ impl Front for Binance {
             // What is over the limit is told with the first request.
             let _ = self.weight.spend(now.utc.0 / 1_000_000, CONNECTING_WEIGHT);
         }
-        self.sessions.insert(connection, Session::new(kind, now.mono, now.utc.0 / 1_000_000));
+        let ends = now.mono + self.life;
+        self.sessions.insert(connection, Session::new(kind, ends, now.utc.0 / 1_000_000));
         true
     }
 
@@ -355,7 +375,11 @@ impl Front for Binance {
             Kind::Api(_) => false,
         };
         let fix = self.fix_sessions.values().filter_map(BinanceFixSession::due);
-        let web = self.sessions.values().map(|it| it.ends);
+        let next_word = |it: &Session| match it.kind {
+            Kind::Streams { .. } if !it.is_warned => it.ends - NOTICE,
+            _ => it.ends,
+        };
+        let web = self.sessions.values().map(next_word);
         let is_heard = self.sessions.values().any(listens);
         let flushes = self.flushes.into_iter().filter(|_| is_heard);
         fix.chain(web).chain(flushes).min()
@@ -371,9 +395,23 @@ impl Front for Binance {
 }
 
 impl Binance {
-    /// Ends connections and listen keys that are too old.
+    /// Ends connections and listen keys that are too old, and announces the end of those to the
+    /// streams.
     fn end_old(&mut self) {
         let (now, ms) = (self.now.mono, self.ms());
+        for (&connection, session) in &mut self.sessions {
+            let Kind::Streams { is_combined, .. } = session.kind else { continue };
+            if session.is_warned || now < session.ends - NOTICE {
+                continue;
+            }
+            session.is_warned = true;
+            let event = format!("{{\"e\":\"serverShutdown\",\"E\":{ms}}}");
+            let text = match is_combined {
+                true => format!("{{\"stream\":\"!serverShutdown\",\"data\":{event}}}"),
+                false => event,
+            };
+            self.out.push_back(Output::Text { connection, text });
+        }
         let ended = self.sessions.extract_if(.., |_, it| it.ends <= now);
         let ended: Vec<u64> = ended.map(|(connection, _)| connection).collect();
         self.out.extend(ended.into_iter().map(|connection| Output::Close { connection }));

@@ -16,7 +16,6 @@
 mod asked;
 mod reading;
 mod session;
-mod settings;
 
 use taut_fix::{LongText, Now};
 use taut_market_data::deribit::{Message, read_message};
@@ -27,6 +26,7 @@ use taut_order_entry::deribit::{
 use taut_types::{ClientOrderId, Instrument, Lots, Nanos, RequestId};
 
 use super::known::KnownOrders;
+use super::settings::DeribitOrderSettings;
 use crate::config::GatewayConfig;
 use crate::credits::Credits;
 use crate::error::GatewayError;
@@ -38,7 +38,6 @@ use crate::order_entry::sent::Sent;
 use asked::Asked;
 use reading::{As, Reading, unversioned};
 use session::Session;
-pub use settings::DeribitJsonSettings;
 
 /// The longest request of ours: a refresh token is the longest part of any.
 const OUTBOX_BYTES: usize = 4_096;
@@ -48,7 +47,7 @@ const KEPT_FOR_SESSION: u32 = 10;
 /// The order handler of Deribit's JSON-RPC interface.
 #[derive(Debug)]
 pub struct DeribitJson {
-    settings: DeribitJsonSettings,
+    settings: DeribitOrderSettings,
     session: Session,
     known: KnownOrders,
     reading: Reading,
@@ -69,7 +68,7 @@ impl DeribitJson {
     /// [`GatewayError::Credentials`] without a client's id and secret.
     pub fn new(
         config: &GatewayConfig,
-        settings: DeribitJsonSettings,
+        settings: DeribitOrderSettings,
     ) -> Result<Self, GatewayError> {
         Ok(Self {
             session: Session::new(config, settings.cancels_on_disconnect)?,
@@ -88,7 +87,7 @@ impl DeribitJson {
     /// The venue's name of an instrument.
     #[inline]
     fn name<'a>(
-        settings: &'a DeribitJsonSettings,
+        settings: &'a DeribitOrderSettings,
         instrument: &'a Instrument,
         symbol: &'a [u8],
     ) -> &'a [u8] {

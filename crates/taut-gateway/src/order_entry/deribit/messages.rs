@@ -27,7 +27,7 @@ pub(super) struct NewOrder {
     order_type: u8,
     price: Option<Price>,
     side: u8,
-    symbol: ShortText,
+    symbol: LongText,
     time_in_force: u8,
     stop_price: Option<Price>,
     /// DisplayQty (1138).
@@ -37,7 +37,7 @@ pub(super) struct NewOrder {
 impl NewOrder {
     /// Nothing when a quantity of it cannot be written.
     #[inline]
-    pub(super) fn of(order: &OrderMessage<'_>) -> Option<Self> {
+    pub(super) fn of(order: &OrderMessage<'_>, symbol: LongText) -> Option<Self> {
         let OrderMessage { request, instrument, terms, .. } = *order;
         Some(Self {
             cl_ord_id: cl_ord_id(request),
@@ -54,7 +54,7 @@ impl NewOrder {
                 Side::Buy => b'1',
                 Side::Sell => b'2',
             },
-            symbol: instrument.symbol().into(),
+            symbol,
             time_in_force: match terms.time_in_force {
                 TimeInForce::Day => b'0',
                 TimeInForce::GoodTillCancel => b'1',
@@ -86,7 +86,7 @@ impl NewOrder {
             writer.price::<44>(price);
         }
         writer.byte::<54>(self.side);
-        writer.short::<55, 23>(&self.symbol);
+        writer.short::<55, 39>(&self.symbol);
         writer.byte::<59>(self.time_in_force);
         if let Some(stop_price) = self.stop_price {
             writer.price::<99>(stop_price);
@@ -138,7 +138,7 @@ impl TypedMessage for Replace {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cancel {
     pub(super) named: Named,
-    pub(super) symbol: ShortText,
+    pub(super) symbol: LongText,
 }
 
 impl TypedMessage for Cancel {
@@ -149,7 +149,7 @@ impl TypedMessage for Cancel {
             Named::ByVenue(name) => writer.short::<41, 39>(name),
             Named::ByUs(name) => {
                 writer.short::<11, 23>(name);
-                writer.short::<55, 23>(&self.symbol);
+                writer.short::<55, 39>(&self.symbol);
             }
         }
     }
@@ -160,7 +160,7 @@ impl TypedMessage for Cancel {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OneStatus {
     pub(super) named: Named,
-    pub(super) symbol: ShortText,
+    pub(super) symbol: LongText,
 }
 
 impl TypedMessage for OneStatus {
@@ -173,7 +173,7 @@ impl TypedMessage for OneStatus {
                 writer.byte::<585>(b'1');
             }
             Named::ByUs(name) => {
-                writer.short::<55, 23>(&self.symbol);
+                writer.short::<55, 39>(&self.symbol);
                 writer.short::<584, 23>(name);
                 writer.byte::<585>(b'7');
                 writer.byte::<9014>(b'1');

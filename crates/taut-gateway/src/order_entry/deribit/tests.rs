@@ -39,6 +39,10 @@ fn config() -> GatewayConfig {
     }
 }
 
+fn settings(cancels_on_disconnect: bool) -> DeribitOrderSettings {
+    DeribitOrderSettings { cancels_on_disconnect, ..DeribitOrderSettings::default() }
+}
+
 /// A lot is ten dollars, which is a contract, too.
 fn perpetual() -> Instrument {
     let (symbol, tick) = (Symbol::new(b"BTC-PERPETUAL").unwrap(), Price(500_000_000));
@@ -60,7 +64,7 @@ struct Line {
 impl Line {
     /// A session that is up.
     fn up() -> Self {
-        let mut handler = DeribitFix::new(&config(), true).unwrap();
+        let mut handler = DeribitFix::new(&config(), &settings(true)).unwrap();
         handler.connected(NOW, [7; 32], 0);
         let logon = readable(handler.poll_transmit(NOW));
         handler.clear_unsent();
@@ -162,7 +166,7 @@ fn a_logon_is_signed_and_asks_for_one_queue_trades_and_the_end_of_orders() {
     assert!(check_deribit(raw.as_bytes(), password.as_bytes(), b"secret"), "{}", line.logon);
     assert_eq!((value("553="), value("108="), value("34=")), (Some("me"), Some("30"), Some("1")));
     assert!(line.logon.contains("|9001=Y|9007=Y|9015=Y|"), "{}", line.logon);
-    let mut without = DeribitFix::new(&config(), false).unwrap();
+    let mut without = DeribitFix::new(&config(), &settings(false)).unwrap();
     without.connected(NOW, [7; 32], 0);
     assert!(!readable(without.poll_transmit(NOW)).contains("|9001="));
 }
@@ -402,7 +406,7 @@ fn a_session_takes_an_order_through_its_life() {
         &segment,
         |_| {},
         folder.path(),
-        |config| DeribitFix::new(config, true).unwrap(),
+        |config| DeribitFix::new(config, &settings(true)).unwrap(),
     );
     world.pass(Nanos::from_millis(50));
     assert!(world.ends.orders.is_active());
@@ -440,7 +444,7 @@ fn a_session_takes_an_order_through_its_life() {
 
 /// A session that is up with an order of ten lots, which the venue calls USDC-1.
 fn world_with_an_order<'m>(segment: &'m Segment, folder: &Path) -> World<'m, DeribitFix> {
-    let speaks = |config: &GatewayConfig| DeribitFix::new(config, true).unwrap();
+    let speaks = |config: &GatewayConfig| DeribitFix::new(config, &settings(true)).unwrap();
     let mut world = World::speaking(segment, |_| {}, folder, speaks);
     world.pass(Nanos::from_millis(50));
     world.step("order");
@@ -505,7 +509,7 @@ fn an_order_that_could_not_be_asked_about_is_asked_about_later() {
 fn after_a_reconnect_the_venue_is_asked_by_its_own_name() {
     let segment = Segment::create("deribit", &Regions::LAYOUT).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let speaks = |config: &GatewayConfig| DeribitFix::new(config, false).unwrap();
+    let speaks = |config: &GatewayConfig| DeribitFix::new(config, &settings(false)).unwrap();
     let mut world = World::speaking(&segment, |_| {}, folder.path(), speaks);
     world.pass(Nanos::from_millis(50));
     world.step("order");
@@ -519,4 +523,92 @@ fn after_a_reconnect_the_venue_is_asked_by_its_own_name() {
     assert_eq!(world.position(), 3);
     world.step("cancel");
     assert!(world.ends.venue.first_of("F").unwrap().contains("|41=USDC-1|"));
+}
+
+/// What a handler that is up says to a request about this instrument, and what it sent.
+fn asked(
+    handler: &mut DeribitFix,
+    (instrument, seconds): (&Instrument, i64),
+    request: impl FnOnce(&mut DeribitFix, Now, &OrderMessage<'_>) -> Result<(), NotSent>,
+) -> (Result<(), NotSent>, String) {
+    let now = Now { mono: NOW.mono + Nanos::from_secs(seconds), ..NOW };
+    let (request_id, terms) = (RequestId::create(ORDER), terms());
+    let order = OrderMessage { request: request_id, instrument, account: None, terms: &terms };
+    let answer = request(handler, now, &order);
+    let sent = readable(handler.unsent());
+    handler.clear_unsent();
+    (answer, sent)
+}
+
+#[test]
+fn no_request_leaves_without_credits_and_some_of_them_are_kept_for_cancels() {
+    let mut line = Line::up();
+    let perpetual = perpetual();
+    let at = |seconds| (&perpetual, seconds);
+    let create =
+        |it: &mut DeribitFix, now: Now, order: &OrderMessage<'_>| it.create(now, order, false);
+    let cancel = |it: &mut DeribitFix, now: Now, order: &OrderMessage<'_>| {
+        it.cancel(now, order.request, order)
+    };
+    let modify = |it: &mut DeribitFix, now: Now, order: &OrderMessage<'_>| {
+        it.modify(now, order.request, order)
+    };
+    // Five a second, twenty at once, five of these for cancels.
+    for _ in 0..15 {
+        assert_eq!(asked(&mut line.handler, at(0), create).0, Ok(()));
+    }
+    for request in [create, modify] {
+        let (answer, sent) = asked(&mut line.handler, at(0), request);
+        assert!(matches!(answer, Err(NotSent::Throttled(_))), "{answer:?}");
+        assert_eq!(sent, "");
+    }
+    for _ in 0..5 {
+        assert_eq!(asked(&mut line.handler, at(0), cancel).0, Ok(()));
+    }
+    let Err(NotSent::Throttled(due)) = asked(&mut line.handler, at(0), cancel).0 else { panic!() };
+    assert_eq!(due, NOW.mono + Nanos::from_millis(200));
+    // A rehearsal takes none, and a question is paid otherwise.
+    let rehearse =
+        |it: &mut DeribitFix, now: Now, order: &OrderMessage<'_>| it.create(now, order, true);
+    assert_eq!(asked(&mut line.handler, at(0), rehearse).0, Ok(()));
+    assert_eq!(asked(&mut line.handler, at(0), DeribitFix::ask).0, Ok(()));
+    assert_eq!(asked(&mut line.handler, at(4), create).0, Ok(()));
+    // The venue has counted more than we have.
+    let mut line = Line::up();
+    line.hear("35=3|45=9|58=too_many_requests");
+    for request in [create, DeribitFix::ask] {
+        let (answer, _) = asked(&mut line.handler, at(0), request);
+        assert!(matches!(answer, Err(NotSent::Throttled(_))), "{answer:?}");
+    }
+}
+
+#[test]
+fn an_option_is_traded_by_the_name_that_the_venue_has_for_it() {
+    const NAME: &str = "BTC-25DEC26-100000-C";
+    let settings = DeribitOrderSettings { names: vec![NAME.to_owned()], ..settings(true) };
+    let symbol = Symbol::new(b"BTC-CALL").unwrap();
+    let lot = Qty { mantissa: 1, decimals: 1 };
+    let option = Instrument::new(InstrumentId(0), symbol, Price(100_000), lot).unwrap();
+    let config = GatewayConfig { instruments: vec![option], ..config() };
+    let mut line = Line::up();
+    line.handler = DeribitFix::new(&config, &settings).unwrap();
+    line.handler.connected(NOW, [7; 32], 0);
+    line.handler.poll_transmit(NOW);
+    line.handler.clear_unsent();
+    line.next = 1;
+    line.hear("35=A|98=0|108=30|141=Y");
+    let requests: [fn(&mut DeribitFix, Now, &OrderMessage<'_>) -> Result<(), NotSent>; 4] = [
+        |it, now, order| it.create(now, order, false),
+        |it, now, order| it.modify(now, order.request, order),
+        |it, now, order| it.cancel(now, order.request, order),
+        |it, now, order| it.ask(now, order),
+    ];
+    for request in requests {
+        let (answer, sent) = asked(&mut line.handler, (&option, 0), request);
+        assert_eq!(answer, Ok(()));
+        assert!(sent.contains(&format!("|55={NAME}|")), "{sent}");
+    }
+    let names = vec!["N".repeat(40)];
+    let refused = DeribitFix::new(&config, &DeribitOrderSettings { names, ..settings });
+    assert_eq!(refused.err(), Some(GatewayError::InstrumentName));
 }

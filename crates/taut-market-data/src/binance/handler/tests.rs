@@ -210,6 +210,37 @@ fn silence_and_a_broken_connection_make_the_book_stale() {
 }
 
 #[test]
+fn a_line_that_ends_leaves_the_book_sound_while_another_one_brings_its_updates() {
+    let mut rig = sound();
+    let (now, next) = (rig.now, depth("BTCUSDT", 13, 13, r#"["10.40","1"]"#, ""));
+    rig.feed.handle_disconnect(now, Source::SNAPSHOT);
+    assert!(rig.feed.is_settled(), "who answers is no line");
+    rig.take(Source::LINE_B, &next);
+    rig.feed.handle_disconnect(now, Source::LINE_A);
+    assert_eq!(rig.feed.soundness(ID), Soundness::Sound);
+    rig.take(Source::LINE_B, &depth("BTCUSDT", 14, 14, r#"["10.30","1"]"#, ""));
+    rig.feed.recover(now, &mut |_: &Context<'_>, _: &Event| {});
+    assert_eq!((rig.feed.soundness(ID), rig.feed.counters().gaps), (Soundness::Sound, 0));
+    rig.feed.handle_disconnect(now, Source::LINE_B);
+    rig.feed.recover(now, &mut |_: &Context<'_>, _: &Event| {});
+    assert_eq!(rig.feed.soundness(ID), SILENT, "it was the last one");
+}
+
+#[test]
+fn the_interval_of_requests_begins_when_one_leaves() {
+    let mut rig = Rig::new();
+    rig.update(1, 2, "", "");
+    // It had to wait for its turn.
+    rig.now = rig.now + Nanos::from_secs(3);
+    assert!(rig.asks_for_snapshot());
+    rig.update(3, 3, "", "");
+    assert!(!rig.asks_for_snapshot(), "its answer is on the way");
+    rig.now = rig.now + Nanos::from_secs(1);
+    rig.update(4, 4, "", "");
+    assert!(rig.asks_for_snapshot());
+}
+
+#[test]
 fn a_book_that_crosses_is_stale_until_a_snapshot_that_does_not() {
     let mut rig = sound();
     rig.now = rig.now + Nanos::from_secs(1);

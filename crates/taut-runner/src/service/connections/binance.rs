@@ -3,7 +3,7 @@
 
 use taut_gateway::{
     BinanceFix, BinanceOrderSettings, BinanceWs, FeedInput, FeedStreams, SecondConnection,
-    StreamAddress, Transport,
+    SnapshotLimits, StreamAddress, Transport,
 };
 use taut_market_data::binance::{BinanceConfig, BinanceFeeds};
 use taut_oms::Rate;
@@ -62,6 +62,7 @@ impl BinanceKeys {
             ("orders_burst", self.orders_burst),
             ("orders_per_day", self.orders_per_day),
             ("weight_per_second", self.weight_per_second),
+            ("snapshot_weight_per_second", self.snapshot_weight_per_second),
         ];
         for (key, _) in not_zero.iter().filter(|(_, value)| *value == 0) {
             mistakes.push(Mistake::new(&format!("binance.{key}"), 0, "above 0"));
@@ -80,6 +81,12 @@ impl BinanceKeys {
         if self.kept_for_cancels.saturating_add(OPEN_ORDERS_WEIGHT) > self.weight_burst {
             let remedy = format!("at least kept_for_cancels and {OPEN_ORDERS_WEIGHT}");
             mistakes.push(Mistake::new("binance.weight_burst", self.weight_burst, remedy));
+        }
+        let snapshot = self.snapshot_limits().weight;
+        if self.snapshot_weight_burst < snapshot {
+            let remedy = format!("at least {snapshot}, which a snapshot of these levels costs");
+            let value = self.snapshot_weight_burst;
+            mistakes.push(Mistake::new("binance.snapshot_weight_burst", value, remedy));
         }
         let kind = file.session.credentials.as_ref().map(|credentials| credentials.kind);
         if !file.is_paper && kind != Some(CredentialKind::Binance) {
@@ -127,6 +134,10 @@ impl BinanceKeys {
         say("", format!("{rate}, {orders_per_day} a day"));
         say("market data", format!("{} at {streams}", self.channel("SYMBOL")));
         say("", format!("snapshots of {snapshot_levels} levels a side at {api}"));
+        let SnapshotLimits { weight, rate } = self.snapshot_limits();
+        let minute = u64::from(rate.per_second) * 60 + u64::from(rate.burst);
+        let (at_once, a_minute) = (rate.burst / weight, minute / u64::from(weight));
+        say("", format!("at most {at_once} of them at once and {a_minute} in a minute"));
     }
 
     /// Orders over the WebSocket API.
@@ -195,6 +206,12 @@ impl BinanceKeys {
         }
     }
 
+    fn snapshot_limits(&self) -> SnapshotLimits {
+        let rate =
+            Rate { per_second: self.snapshot_weight_per_second, burst: self.snapshot_weight_burst };
+        SnapshotLimits { rate, ..SnapshotLimits::of_levels(self.snapshot_levels) }
+    }
+
     /// Where it is by name.
     pub(super) fn hosts(&self) -> Vec<Named> {
         let at_api = match self.orders {
@@ -256,7 +273,9 @@ impl BinanceKeys {
             stream: at(stream),
             snapshot: at(snapshot),
             snapshot_requests: names.iter().enumerate().map(request).collect(),
+            snapshot_limits: self.snapshot_limits(),
             silence: Nanos::from_millis(self.silence_ms.into()),
+            renewed_after: FeedStreams::RENEWED_AFTER,
             tls,
         });
         Ok(MarketData { input, handler, backup: None })

@@ -3,7 +3,7 @@
 use taut_fix::CompId;
 use taut_fix_engine::Credentials;
 use taut_gateway::{
-    DeribitFix, DeribitJson, DeribitJsonSettings, DeribitStream, DeribitStreamSettings, FeedInput,
+    DeribitFix, DeribitJson, DeribitOrderSettings, DeribitStream, DeribitStreamSettings, FeedInput,
     FeedSession, Transport,
 };
 use taut_market_data::deribit::DeribitFeed;
@@ -22,6 +22,8 @@ use crate::settings::comp_id;
 
 /// The venue's CompID.
 const SERVER: &str = "DERIBITSERVER";
+/// The longest name of an instrument in a message of FIX.
+const FIX_NAME_BYTES_MAX: usize = 39;
 
 impl DeribitKeys {
     pub(super) fn mistakes(&self, file: &GatewayFile) -> Vec<Mistake> {
@@ -52,9 +54,8 @@ impl DeribitKeys {
         mistakes.extend(comp_id.err().map(Mistake::from));
         if self.orders == DeribitOrders::Fix {
             let named = |(at, it): (usize, &crate::settings::InstrumentSettings)| {
-                it.name.as_ref().map(|name| {
-                    let remedy = "left out with orders = \"fix\", which names instruments by their \
-                                  symbol";
+                it.name.as_ref().filter(|name| name.len() > FIX_NAME_BYTES_MAX).map(|name| {
+                    let remedy = format!("at most {FIX_NAME_BYTES_MAX} letters");
                     Mistake::new(&format!("instruments[{at}].name"), name, remedy)
                 })
             };
@@ -81,16 +82,9 @@ impl DeribitKeys {
         };
         say("orders", over);
         say("", format!("open orders {cancels} when the connection ends"));
-        if self.orders == DeribitOrders::Json {
-            let Self { orders_per_second, orders_burst, kept_for_cancels, .. } = self;
-            say(
-                "",
-                format!(
-                    "{orders_per_second} a second, {orders_burst} at once, {kept_for_cancels} of \
-                     them for cancels alone"
-                ),
-            );
-        }
+        let Self { orders_per_second, orders_burst, kept_for_cancels, .. } = self;
+        let rate = format!("{orders_per_second} a second, {orders_burst} at once");
+        say("", format!("{rate}, {kept_for_cancels} of them for cancels alone"));
         say("market data", format!("books {} at {}", self.interval.name(), self.url));
     }
 
@@ -110,15 +104,8 @@ impl DeribitKeys {
             heartbeat_interval: Nanos::from_secs(self.heartbeat_seconds.into()),
         };
         let config = config(file, route)?;
-        let settings = DeribitJsonSettings {
-            cancels_on_disconnect: self.cancel_on_disconnect,
-            names: names(file),
-            orders: Rate { per_second: self.orders_per_second, burst: self.orders_burst },
-            kept_for_cancels: self.kept_for_cancels,
-            questions: Rate { per_second: self.questions_per_second, burst: self.questions_burst },
-        };
-        let orders =
-            DeribitJson::new(&config, settings).map_err(|error| refused(&config, error))?;
+        let orders = DeribitJson::new(&config, self.settings(file))
+            .map_err(|error| refused(&config, error))?;
         Ok(Connections { config, market_data, orders, observer: () })
     }
 
@@ -145,9 +132,19 @@ impl DeribitKeys {
             heartbeat_interval: Nanos::from_secs(self.heartbeat_seconds.into()),
         };
         let config = config(file, route)?;
-        let orders = DeribitFix::new(&config, self.cancel_on_disconnect)
+        let orders = DeribitFix::new(&config, &self.settings(file))
             .map_err(|error| refused(&config, error))?;
         Ok(Connections { config, market_data, orders, observer: () })
+    }
+
+    fn settings(&self, file: &GatewayFile) -> DeribitOrderSettings {
+        DeribitOrderSettings {
+            cancels_on_disconnect: self.cancel_on_disconnect,
+            names: names(file),
+            orders: Rate { per_second: self.orders_per_second, burst: self.orders_burst },
+            kept_for_cancels: self.kept_for_cancels,
+            questions: Rate { per_second: self.questions_per_second, burst: self.questions_burst },
+        }
     }
 
     fn sender(&self) -> Result<CompId, RunnerError> {

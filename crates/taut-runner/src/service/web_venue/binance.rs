@@ -29,6 +29,8 @@ impl Dialect for BinanceVenueFile {
         "api4.binance.com",
         "api-gcp.binance.com",
         "data-api.binance.vision",
+        "fapi.binance.com",
+        "dapi.binance.com",
         "stream.binance.com",
         "fix-oe.binance.com",
         "fix-dc.binance.com",

@@ -267,8 +267,15 @@ fn bad_days_have_their_codes() {
     assert_eq!(rig.rest("GET", "/api/v3/nonsense", "").status, 404);
     // A day is the longest life of a connection.
     rig.open(1, "/ws/btcusdt@trade");
-    rig.pass(86_399_000);
+    rig.open(2, "/stream?streams=btcusdt@trade");
+    rig.pass(86_338_000);
+    assert!(rig.texts.is_empty());
+    // It is announced a minute before.
+    rig.pass(2_500);
+    let announced = rig.texts.values().flatten().filter(|it| it.contains("serverShutdown"));
+    assert_eq!(announced.count(), 2, "{:?}", rig.texts);
+    rig.pass(58_500);
     assert!(rig.closed.is_empty());
     rig.pass(2_000);
-    assert_eq!(rig.closed, [1]);
+    assert_eq!(rig.closed, [1, 2]);
 }

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::accounts::{AccountSettings, KeySettings};
 use crate::deribit::instruments::{Kind, MarketSettings};
+use crate::deribit::tests::description::{check_answer, check_notification};
 use crate::deribit::{Deribit, DeribitSettings};
 use crate::front::{Front, HttpRequest};
 
@@ -61,7 +62,8 @@ impl Rig {
     pub fn new() -> Self {
         let settings = settings();
         let markets = settings.instruments.len();
-        Self::of(Deribit::new(&settings).expect("settings"), markets)
+        let rig = Self::of(Deribit::new(&settings).expect("settings"), markets);
+        Self { look: check_notification, ..rig }
     }
 
     pub fn open(&mut self, connection: u64) {
@@ -77,7 +79,8 @@ impl Rig {
         self.result(connection, "public/auth", params)
     }
 
-    /// Asks, and takes the answer out; what came beside it stays.
+    /// Asks, and takes the answer out; what came beside it stays. Both are as the interface's
+    /// description says.
     pub fn call(&mut self, connection: u64, method: &str, params: Value) -> Value {
         let id = self.next_id;
         self.next_id += 1;
@@ -86,7 +89,9 @@ impl Rig {
         self.pump();
         let inbox = self.inbox.entry(connection).or_default();
         let at = inbox.iter().position(|it| it["id"] == json!(id)).expect("an answer");
-        inbox.remove(at)
+        let answer = inbox.remove(at);
+        check_answer(method, &answer);
+        answer
     }
 
     pub fn result(&mut self, connection: u64, method: &str, params: Value) -> Value {
@@ -126,6 +131,10 @@ impl Rig {
         };
         self.front.request(self.now, connection, request);
         self.pump();
-        self.inbox.entry(connection).or_default().pop().expect("an answer")
+        let answer = self.inbox.entry(connection).or_default().pop().expect("an answer");
+        if let Some(method) = target.split('?').next().and_then(|it| it.strip_prefix("/api/v2/")) {
+            check_answer(method, &answer);
+        }
+        answer
     }
 }

@@ -70,7 +70,7 @@ struct Line {
 }
 
 impl Line {
-    fn new(settings: DeribitJsonSettings) -> Self {
+    fn new(settings: DeribitOrderSettings) -> Self {
         let mut handler = DeribitJson::new(&config(), settings).unwrap();
         handler.connected(START, [7; 32], 0);
         Self { handler, now: START }
@@ -78,10 +78,10 @@ impl Line {
 
     /// A session that is up.
     fn up() -> Self {
-        Self::up_with(DeribitJsonSettings::default())
+        Self::up_with(DeribitOrderSettings::default())
     }
 
-    fn up_with(settings: DeribitJsonSettings) -> Self {
+    fn up_with(settings: DeribitOrderSettings) -> Self {
         let mut line = Self::new(settings);
         line.log_on();
         line
@@ -205,7 +205,7 @@ fn only(events: Vec<VenueEvent>) -> VenueReport {
 
 #[test]
 fn a_session_is_signed_and_up_when_all_that_it_begins_with_is_answered() {
-    let mut line = Line::new(DeribitJsonSettings::default());
+    let mut line = Line::new(DeribitOrderSettings::default());
     line.tell_time();
     let auth = line.handler.poll_transmit(START);
     let auth = String::from_utf8(auth.to_vec()).unwrap();
@@ -219,7 +219,7 @@ fn a_session_is_signed_and_up_when_all_that_it_begins_with_is_answered() {
 
 #[test]
 fn what_is_signed_has_the_venues_time_whatever_this_machine_believes() {
-    let mut line = Line::new(DeribitJsonSettings::default());
+    let mut line = Line::new(DeribitOrderSettings::default());
     line.next();
     // The way there and back takes 20 ms, and the venue is five minutes ahead.
     line.pass(Nanos::from_millis(20));
@@ -248,7 +248,7 @@ fn what_is_signed_has_the_venues_time_whatever_this_machine_believes() {
 
 #[test]
 fn what_is_not_granted_is_no_session() {
-    let mut line = Line::new(DeribitJsonSettings::default());
+    let mut line = Line::new(DeribitOrderSettings::default());
     line.tell_time();
     line.next();
     assert_eq!(line.fails(13_004), [VenueEvent::Broken]);
@@ -311,7 +311,7 @@ fn an_order_is_in_units_under_the_venues_name_and_its_label_is_ours() {
     let flags = OrderFlags::POST_ONLY | OrderFlags::REDUCE_ONLY;
     let terms = OrderTerms { side: Side::Sell, flags, ..terms() };
     let names = vec!["BTC-25DEC26-100000-C".to_owned()];
-    let mut line = Line::up_with(DeribitJsonSettings { names, ..Default::default() });
+    let mut line = Line::up_with(DeribitOrderSettings { names, ..Default::default() });
     let sent = line.request(|handler, now, order| handler.create(now, order, false), 1, &terms);
     let sent = sent.unwrap();
     assert!(sent.contains(r#""private/sell","params":{"instrument_name":"BTC-25DEC26-100000-C""#));
@@ -450,7 +450,7 @@ fn the_venue_is_asked_where_one_order_and_all_stand() {
 #[test]
 fn credits_are_never_exceeded_and_cancels_have_some_of_their_own() {
     let orders = Rate { per_second: 5, burst: 4 };
-    let settings = DeribitJsonSettings { orders, kept_for_cancels: 2, ..Default::default() };
+    let settings = DeribitOrderSettings { orders, kept_for_cancels: 2, ..Default::default() };
     let mut line = Line::up_with(settings);
     assert!(line.create().is_ok() && line.create().is_ok());
     let due = START.mono + Nanos::from_millis(200);

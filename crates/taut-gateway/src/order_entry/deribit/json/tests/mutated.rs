@@ -60,7 +60,7 @@ impl Storm {
     fn new() -> Self {
         let plenty = Rate { per_second: 1_000, burst: 1_000 };
         let settings =
-            DeribitJsonSettings { orders: plenty, questions: plenty, ..Default::default() };
+            DeribitOrderSettings { orders: plenty, questions: plenty, ..Default::default() };
         let (line, random) = (Line::up_with(settings), Random::with_seed(SEED));
         Self { line, random, counted: Counted::default(), is_over: false }
     }

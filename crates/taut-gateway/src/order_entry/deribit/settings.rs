@@ -2,9 +2,9 @@
 
 use taut_oms::Rate;
 
-/// How [`DeribitJson`](super::DeribitJson) trades.
+/// How [`DeribitJson`](super::json::DeribitJson) and [`DeribitFix`](super::DeribitFix) trade.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DeribitJsonSettings {
+pub struct DeribitOrderSettings {
     /// Orders end with the connection.
     pub cancels_on_disconnect: bool,
     /// The venue's name of each instrument, in the order of their numbers, where it is not the
@@ -19,7 +19,7 @@ pub struct DeribitJsonSettings {
     pub questions: Rate,
 }
 
-impl Default for DeribitJsonSettings {
+impl Default for DeribitOrderSettings {
     /// The limits of an account that has traded nothing yet, a quarter of them for cancels.
     fn default() -> Self {
         Self {
