@@ -80,3 +80,21 @@ fn the_crate_of_a_schema_has_a_name_in_snake_case() {
         assert!(manifest.contains(&format!("name = \"{name}\"\n")), "{manifest}");
     }
 }
+
+#[test]
+fn a_schema_behind_a_document_type_becomes_the_same_code() {
+    let plain = std::fs::read_to_string(support::own("odd.xml")).expect("a schema");
+    let inner = "<!DOCTYPE x:messageSchema [\n<!ELEMENT x:messageSchema ANY>\n\
+                 <!ATTLIST x:messageSchema package CDATA #REQUIRED>\n]>\n";
+    let outer = "<!DOCTYPE x:messageSchema SYSTEM \"sbe.dtd\">\n";
+    let code = |text: &str| {
+        let schema = Schema::parse(Path::new("odd.xml"), text, Path::new(".")).expect("a schema");
+        generate_crate(&schema, &Options::default())
+    };
+    for document_type in [inner, outer] {
+        let typed =
+            plain.replacen("<x:messageSchema", &format!("{document_type}<x:messageSchema"), 1);
+        assert_ne!(typed, plain);
+        assert_eq!(code(&typed), code(&plain), "{document_type}");
+    }
+}
