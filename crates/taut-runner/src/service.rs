@@ -16,6 +16,7 @@ mod check;
 mod client;
 mod connections;
 mod deribit;
+mod differences;
 mod drop_copy;
 mod explain;
 mod feed_backup;

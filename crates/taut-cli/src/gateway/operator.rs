@@ -68,6 +68,9 @@ pub fn status(which: &Which) -> Result<(), Failure> {
         let state = if strategy.attached { "attached" } else { "not attached" };
         terminal::print(format_args!("  strategy     {}: {state}", strategy.name))?;
     }
+    for difference in &status.position_differences {
+        terminal::print(format_args!("  position     {difference}"))?;
+    }
     let counted = status.counters.iter().filter(|(_, count)| *count > 0);
     let counted: Vec<String> = counted.map(|(name, count)| format!("{name} {count}")).collect();
     terminal::print(format_args!("  counted      {}", counted.join(", ")))?;

@@ -54,5 +54,7 @@ pub struct Glance {
     pub open_orders: usize,
     /// By place: whether somebody is there.
     pub attached: Vec<bool>,
+    /// Positions that were other ones at the venue when they were compared last, in words.
+    pub position_differences: Vec<String>,
     pub counters: Vec<(String, u64)>,
 }

@@ -22,6 +22,7 @@ use crate::error::RunnerError;
 use crate::mistakes::{self, Mistake};
 use crate::service::balances::balances;
 use crate::service::connections::{Connections, MarketData, Served, names};
+use crate::service::differences::Differences;
 use crate::service::file::GatewayFile;
 use crate::service::journal::JournalKeys;
 use crate::service::place::Place;
@@ -29,6 +30,7 @@ use crate::service::resolver::{Moved, follow};
 use crate::service::threads::{Answer, Command, Glance, Numbered};
 use crate::service::usage::Usage;
 use crate::settings::build_fees;
+use crate::stderr;
 
 /// Sockets of the gateway: its feed's, its orders'.
 const SOURCES: usize = 16;
@@ -67,6 +69,7 @@ pub struct Trading<'a, 'm, F, H, O> {
     revives: bool,
     /// When orders are cancelled whose strategies have not attached since the start.
     orphans_due: Option<Nanos>,
+    differences: Differences,
 }
 
 impl<'a, 'm, F: FeedHandler, H: OrderHandler, O: Observer> Trading<'a, 'm, F, H, O> {
@@ -118,6 +121,7 @@ impl<'a, 'm, F: FeedHandler, H: OrderHandler, O: Observer> Trading<'a, 'm, F, H,
             housekeeper = Some(keeper);
         }
         let trading = Self {
+            differences: Differences::new(file, &config.instruments),
             wait: file.waits(),
             cpu: file.cpu,
             orders,
@@ -173,6 +177,7 @@ impl<'a, 'm, F: FeedHandler, H: OrderHandler, O: Observer> Trading<'a, 'm, F, H,
             if self.gateway.housekeeping().map_err(|error| failed(error, orders))? {
                 self.shared_clock.refresh(self.gateway.clock_mut());
                 self.cancel_orphans()?;
+                self.tell_positions();
                 if self.attend()? {
                     return Ok(());
                 }
@@ -198,6 +203,12 @@ impl<'a, 'm, F: FeedHandler, H: OrderHandler, O: Observer> Trading<'a, 'm, F, H,
             self.gateway.client_mut().disown(owner);
         }
         Ok(())
+    }
+
+    /// Says what comparing positions with the venue's came to, after a logon.
+    fn tell_positions(&mut self) {
+        let news = self.differences.news(self.gateway.position_comparisons());
+        news.iter().for_each(|line| stderr::tell(line));
     }
 
     /// The venue is at other addresses: the next attempt to connect goes there.
@@ -316,6 +327,7 @@ impl<'a, 'm, F: FeedHandler, H: OrderHandler, O: Observer> Trading<'a, 'm, F, H,
             killed: self.gateway.kill_switch().latched().next().is_some(),
             open_orders,
             attached,
+            position_differences: self.differences.lines(self.gateway.position_comparisons()),
             counters: counters.named().map(|(name, count)| (name.to_owned(), count)).to_vec(),
         }
     }
