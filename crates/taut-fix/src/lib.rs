@@ -85,6 +85,9 @@ pub use messages::charges::{Charges, CommType, Currency, Liquidity};
 pub use messages::execution::{ExecutionReport, MassStatus, OrderCancelReject};
 pub use messages::order::{NewOrderSingle, OrderCancelReplaceRequest, OrderCancelRequest};
 pub use messages::order_flow::{OrderFlow, TypedMessage, msg_type};
+pub use messages::position::{
+    NO_POSITIONS, PositionReport, RequestForPositions, RequestForPositionsAck,
+};
 pub use messages::reject::{BusinessMessageReject, BusinessRejectReason, Reject};
 pub use messages::status::{
     OrderMassCancelReport, OrderMassCancelRequest, OrderMassStatusRequest, OrderStatusRequest,

@@ -4,6 +4,7 @@ pub mod charges;
 pub mod execution;
 pub mod order;
 pub mod order_flow;
+pub mod position;
 pub mod reject;
 pub mod status;
 pub mod values;

@@ -31,6 +31,20 @@ impl Accounts {
         self.names.get(usize::from(account.0)).copied().flatten()
     }
 
+    /// Whether no account has a name.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// The accounts that have a name.
+    #[must_use]
+    pub fn all(&self) -> Vec<AccountId> {
+        let numbered = (0..=u8::MAX).zip(&self.names);
+        let named = numbered.filter(|(_, name)| name.is_some());
+        named.map(|(number, _)| AccountId(number)).collect()
+    }
+
     /// The account of this name.
     #[must_use]
     pub fn named(&self, name: &[u8]) -> Option<AccountId> {
@@ -51,6 +65,8 @@ mod tests {
         assert_eq!([0, 2, 4].map(|account| accounts.name(AccountId(account))), [None; 3]);
         assert_eq!(accounts.named(b"HEDGE"), Some(AccountId(1)));
         assert_eq!(accounts.named(b"OTHER"), None);
+        assert_eq!(accounts.all(), [1, 3].map(AccountId));
+        assert!(!accounts.is_empty() && Accounts::default().is_empty());
         assert_eq!(Accounts::default().name(AccountId(0)), None);
     }
 }

@@ -10,6 +10,7 @@ use taut_oms::{Rate, RiskLimits, RiskSizes, UniformLimits};
 use taut_types::{Instrument, Lots, Nanos};
 
 use crate::accounts::Accounts;
+pub use crate::order_entry::comparison::PositionRule;
 use crate::order_entry::handler::Framing;
 
 /// A gateway's settings.
@@ -175,6 +176,10 @@ pub struct SessionSettings {
     /// How long a request may stay without an answer. Then nobody knows what became of it, and the
     /// venue is asked.
     pub request_timeout: Nanos,
+    /// What is done about a position that is another one at the venue, which is asked after each
+    /// logon, where it can be. New orders wait for the answer, for as long as a request may stay
+    /// without one.
+    pub positions: PositionRule,
     /// Where else the venue takes orders, by priority: the next one is tried when one cannot be
     /// reached or its connection ends. All are one session: they go on with the same numbers.
     pub backups: Vec<SocketAddrV4>,
@@ -192,6 +197,7 @@ impl Default for SessionSettings {
             reset_on_logon: false,
             waits_for_venue: false,
             request_timeout: Nanos::from_secs(5),
+            positions: PositionRule::default(),
             backups: Vec::new(),
             reconnect: (Nanos::from_millis(100), Nanos::from_secs(30)),
         }

@@ -117,6 +117,14 @@ counters! {
         modify_rejects,
         /// Requests whose outcome is not known.
         lost_requests,
+        /// How often all positions were compared with the venue's.
+        position_comparisons,
+        /// How often the venue was asked for positions and did not say.
+        positions_untold,
+        /// Positions that were other ones at the venue.
+        position_differences,
+        /// Those that were made the venue's.
+        positions_repaired,
         /// Answers to the question where orders stand.
         status_reports,
         /// Reports of orders that are not ours.

@@ -57,7 +57,8 @@ mod venue_clock;
 pub use accounts::Accounts;
 pub use client::{Client, GatewayState};
 pub use config::{
-    GatewayConfig, RiskConfig, RiskRules, SecondConnection, SessionSettings, Transport,
+    GatewayConfig, PositionRule, RiskConfig, RiskRules, SecondConnection, SessionSettings,
+    Transport,
 };
 pub use counters::{GatewayCounters, StrategyCounters};
 pub use drop_copy::{DropCopies, DropCopyServer, Executions};
@@ -75,12 +76,13 @@ pub use observer::Observer;
 pub use order_entry::binance::{
     BinanceFix, BinanceOrderSettings, BinanceWs, SelfTrade as BinanceSelfTrade,
 };
+pub use order_entry::comparison::{PositionComparisons, PositionDifference, PositionOutcome};
 pub use order_entry::deribit::json::DeribitJson;
 pub use order_entry::deribit::{DeribitFix, DeribitOrderSettings};
 pub use order_entry::fix44::Fix44;
 pub use order_entry::handler::{
     Capabilities, ChangeRefused, Framing, NotSent, OfAll, OrderHandler, OrderMessage, VenueEvent,
-    VenueReport,
+    VenuePosition, VenueReport,
 };
 pub use order_entry::okx::{
     OkxOrderSettings, OkxSecret, OkxWs, SelfTrade as OkxSelfTrade, TradeMode as OkxTradeMode,

@@ -6,6 +6,7 @@ mod balances;
 mod beside;
 pub mod binance;
 mod cancels;
+pub mod comparison;
 mod connection;
 pub mod deribit;
 mod fix;
@@ -15,6 +16,7 @@ pub mod http;
 pub mod last_words;
 pub mod okx;
 mod places;
+mod positions;
 mod reconcile;
 mod recovery;
 mod requests;
@@ -43,6 +45,7 @@ use crate::regions::Recorders;
 use crate::reports::{Books, Reports};
 use addresses::Addresses;
 use beside::Beside;
+use comparison::{Comparison, PositionComparisons};
 use handler::{NotSent, OrderHandler, OrderMessage};
 use reconcile::Reconcile;
 use waiting::WaitingCancels;
@@ -58,7 +61,7 @@ const CONNECT_TIMEOUT: Nanos = Nanos::from_secs(5);
 /// | waiting | the end of the wait | connecting |
 /// | connecting | connected; refused or too late | logging on; waiting |
 /// | logging on | logged on; anything else | reconciling; waiting |
-/// | reconciling | every open order is accounted for | up |
+/// | reconciling | every open order is accounted for, positions are compared | up |
 /// | reconciling, up | the end of the connection | waiting |
 /// | any | our own logout, answered | ended |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +70,7 @@ enum Phase {
     Waiting(Nanos),
     Connecting,
     LoggingOn,
-    /// The venue is asked where our orders stand. No new one leaves.
+    /// The venue is asked where our orders stand, and what it holds for us. No new one leaves.
     Reconciling,
     Up,
     /// We logged out.
@@ -107,6 +110,8 @@ pub(crate) struct OrderSession<H> {
     reports: Reports,
     journal: OrderJournal,
     reconcile: Reconcile,
+    comparison: Comparison,
+    comparisons: PositionComparisons,
     risk_rejects: u64,
     refused: u64,
     /// What is stopped, and since when; nothing of what was stopped before this gateway began.

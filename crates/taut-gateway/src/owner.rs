@@ -13,6 +13,10 @@ pub struct Owner {
 }
 
 impl Owner {
+    /// Nobody's strategy: what the venue holds more or less than the gateway is booked here, where
+    /// it is to be.
+    pub const HOUSE: Self = Self { user: UserId(u8::MAX), strategy: StrategyId(u8::MAX) };
+
     /// Whose order this is.
     #[must_use]
     pub const fn of(order: ClientOrderId) -> Self {

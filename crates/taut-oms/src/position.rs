@@ -174,6 +174,12 @@ impl Positions {
         }
     }
 
+    /// What positions in an instrument are valued at, once it was marked.
+    #[must_use]
+    pub fn mark_of(&self, instrument: InstrumentId) -> Option<Price> {
+        self.instruments.get(instrument.0 as usize)?.mark
+    }
+
     /// A position, if there ever was one.
     #[must_use]
     pub fn get(&self, key: PositionKey) -> Option<&Position> {

@@ -17,6 +17,7 @@ mod client;
 mod connections;
 mod dead_men;
 mod deribit;
+mod differences;
 mod drop_copy;
 mod explain;
 mod feed_backup;

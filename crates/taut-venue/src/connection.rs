@@ -5,7 +5,7 @@ use taut_fix::{
     Dictionaries, Event, FieldIndex, FixError, Limit, Link, LinkConfig, MESSAGE_BYTES_MAX,
     MemoryStore, Misuse, NewOrderSingle, Now, OrderCancelReplaceRequest, OrderCancelRequest,
     OrderFlow, OrderMassCancelRequest, OrderMassStatusRequest, OrderStatusRequest, Peek, Received,
-    Role, Session, SessionConfig, ShortText, Store, TypedMessage, peek,
+    RequestForPositions, Role, Session, SessionConfig, ShortText, Store, TypedMessage, peek,
 };
 use taut_io::{Handle, Io, Kernel};
 use taut_types::Nanos;
@@ -37,6 +37,7 @@ pub enum Request {
     Status(OrderStatusRequest),
     MassStatus(OrderMassStatusRequest),
     MassCancel(OrderMassCancelRequest),
+    Positions(RequestForPositions),
     /// To leave, or it is gone.
     Leave,
 }
@@ -274,6 +275,7 @@ fn request_of(delivery: Delivery<'_, MemoryStore>) -> Option<Request> {
             Ok(OrderFlow::OrderStatusRequest(status)) => Some(Request::Status(status)),
             Ok(OrderFlow::OrderMassStatusRequest(status)) => Some(Request::MassStatus(status)),
             Ok(OrderFlow::OrderMassCancelRequest(cancel)) => Some(Request::MassCancel(cancel)),
+            Ok(OrderFlow::RequestForPositions(request)) => Some(Request::Positions(request)),
             Ok(_) => {
                 // A session that is logging out takes no answer any more.
                 let _ = type_refusal(sequence, message).map(|it| outbox.send_message(&it));

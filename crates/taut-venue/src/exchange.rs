@@ -13,7 +13,7 @@ use taut_fix::{
 };
 use taut_io::Kernel;
 use taut_sys::Clock;
-use taut_types::{Instrument, InstrumentId, Lots, OrderId, Side};
+use taut_types::{HalfTicks, Instrument, InstrumentId, Lots, OrderId, Side};
 
 use crate::clients::ClientIo;
 use crate::config::VenueConfig;
@@ -94,6 +94,11 @@ impl Exchange {
     /// The book of an instrument; nothing before the first order, or when it is not traded here.
     pub fn book_of(&self, instrument: InstrumentId) -> Option<&OrderBook> {
         self.book(self.listings.place_of(instrument)?)
+    }
+
+    /// At what was traded last in this place.
+    pub(crate) fn last_price(&self, place: usize) -> Option<HalfTicks> {
+        self.engines.get(place)?.as_ref()?.last_price()
     }
 
     /// Stamps what is sent with this clock instead of the time of the poll.

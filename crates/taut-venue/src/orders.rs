@@ -7,6 +7,7 @@ use taut_engine::NewOrder;
 use taut_fix::{OrdStatus, ShortText};
 use taut_types::{Lots, OrderId, Price, Side};
 
+use crate::holdings::Holdings;
 use crate::ids::ById;
 
 /// How many clients a venue serves at once.
@@ -23,7 +24,7 @@ pub struct SessionId {
 }
 
 /// A client, by its CompID: the same over all its connections.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ClientId(pub usize);
 
 impl ClientId {
@@ -60,8 +61,7 @@ pub struct ClientOrder {
 }
 
 impl ClientOrder {
-    /// Counts a trade.
-    pub fn fill(&mut self, price: Price, lots: Lots) {
+    fn fill(&mut self, price: Price, lots: Lots) {
         self.traded.0 = self.traded.0.saturating_add(lots.0);
         self.notional =
             self.notional.saturating_add(i128::from(price.0).saturating_mul(i128::from(lots.0)));
@@ -127,6 +127,8 @@ pub struct DoneOrder {
 #[derive(Debug)]
 pub struct ClientOrders {
     open: ById<ClientOrder>,
+    /// What their trades have made.
+    pub holdings: Holdings,
     /// The ClOrdIDs of each client.
     known: Vec<HashMap<ShortText, Known>>,
     /// Orders that are over and had another ClOrdID before, in their client's session.
@@ -143,6 +145,7 @@ impl ClientOrders {
                 order_capacity.saturating_add(1),
                 Default::default(),
             ),
+            holdings: Holdings::new(),
             known: Vec::new(),
             renamed: ById::default(),
             cl_ord_id_capacity,
@@ -244,6 +247,14 @@ impl ClientOrders {
 
     pub fn get_mut(&mut self, order_id: OrderId) -> Option<&mut ClientOrder> {
         self.open.get_mut(&order_id)
+    }
+
+    /// Counts a trade of an open order, which is returned as it is then.
+    pub fn fill(&mut self, order_id: OrderId, price: Price, lots: Lots) -> Option<ClientOrder> {
+        let order = self.open.get_mut(&order_id)?;
+        order.fill(price, lots);
+        self.holdings.traded(order, lots);
+        Some(*order)
     }
 
     /// The order is what its request wanted, and has that one's ClOrdID; the one before.

@@ -206,10 +206,9 @@ impl Reporter {
         if ClientOrders::is_flow_id(order_id) {
             return;
         }
-        let Some(order) = orders.get_mut(order_id) else { return };
         let price = of.instrument.price(price).unwrap_or(Price(i64::MAX));
-        order.fill(price, lots);
-        let (order, ord_status) = (*order, order.status());
+        let Some(order) = orders.fill(order_id, price, lots) else { return };
+        let ord_status = order.status();
         let last = Some((price, lots));
         let plain = Change::plain(ExecType::Trade, ord_status);
         let charges = of.charges(price, lots, liquidity);

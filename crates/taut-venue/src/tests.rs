@@ -8,6 +8,7 @@ mod entry;
 mod feed;
 mod lines;
 mod many;
+mod positions;
 mod recorded;
 mod rig;
 mod sessions;

@@ -389,6 +389,9 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
                 Request::Replace(replace) => exchange.replace(now, client, &replace, &mut out)?,
                 Request::Status(status) => exchange.status(now, client, &status, &mut out),
                 Request::MassStatus(status) => exchange.mass_status(now, client, &status, &mut out),
+                Request::Positions(request) => {
+                    exchange.positions(now, client, &request, &mut out);
+                }
                 Request::MassCancel(it) => exchange.mass_cancel(now, client, &it, &mut out)?,
                 Request::LogOn { .. } | Request::Leave => {}
             }

@@ -85,6 +85,9 @@ pub fn status(which: &Which) -> Result<(), Failure> {
         };
         terminal::print(format_args!("  strategy     {name}: {state}, dropped {dropped}"))?;
     }
+    for difference in &status.position_differences {
+        terminal::print(format_args!("  position     {difference}"))?;
+    }
     let counted = status.counters.iter().filter(|(_, count)| *count > 0);
     let counted: Vec<String> = counted.map(|(name, count)| format!("{name} {count}")).collect();
     terminal::print(format_args!("  counted      {}", counted.join(", ")))?;

@@ -6,6 +6,7 @@ use crate::codec::writer::Writer;
 use crate::error::FixError;
 use crate::messages::execution::{ExecutionReport, OrderCancelReject};
 use crate::messages::order::{NewOrderSingle, OrderCancelReplaceRequest, OrderCancelRequest};
+use crate::messages::position::{PositionReport, RequestForPositions, RequestForPositionsAck};
 use crate::messages::reject::{BusinessMessageReject, Reject};
 use crate::messages::status::{
     OrderMassCancelReport, OrderMassCancelRequest, OrderMassStatusRequest, OrderStatusRequest,
@@ -45,6 +46,8 @@ typed! {
     OrderMassCancelRequest => b"q",
     OrderMassCancelReport<'_> => b"r",
     BusinessMessageReject<'_> => b"j",
+    RequestForPositions => b"AN",
+    PositionReport => b"AP",
 }
 
 /// What a session delivered, when it is order flow. Texts borrow from the message.
@@ -74,6 +77,12 @@ pub enum OrderFlow<'a> {
     OrderMassCancelReport(OrderMassCancelReport<'a>),
     /// j: the peer's application cannot do what a message of ours asked.
     BusinessMessageReject(BusinessMessageReject<'a>),
+    /// AN
+    RequestForPositions(RequestForPositions),
+    /// AO
+    RequestForPositionsAck(RequestForPositionsAck),
+    /// AP
+    PositionReport(PositionReport),
     /// Any other type.
     Other,
 }
@@ -103,6 +112,9 @@ impl<'a> OrderFlow<'a> {
             b"H" => Self::OrderStatusRequest(OrderStatusRequest::decode(body)?),
             b"AF" => Self::OrderMassStatusRequest(OrderMassStatusRequest::decode(body)?),
             b"q" => Self::OrderMassCancelRequest(OrderMassCancelRequest::decode(body)?),
+            b"AN" => Self::RequestForPositions(RequestForPositions::decode(body)?),
+            b"AO" => Self::RequestForPositionsAck(RequestForPositionsAck::decode(body)?),
+            b"AP" => Self::PositionReport(PositionReport::decode(body)?),
             b"r" => Self::OrderMassCancelReport(OrderMassCancelReport::decode(body)?),
             _ => Self::Other,
         })

@@ -5,8 +5,8 @@ use taut_fix::{
     Body, ExecTransType, ExecType, ExecutionReport, FieldIndex, Framed, LongText,
     MESSAGE_BYTES_MAX, MassCancelType, MassStatus, MassStatusType, NewOrderSingle, OrdStatus,
     OrderCancelReplaceRequest, OrderCancelRequest, OrderFlow, OrderMassCancelReport,
-    OrderMassCancelRequest, OrderMassStatusRequest, OrderStatusRequest, Role, SessionConfig,
-    ShortText, frame,
+    OrderMassCancelRequest, OrderMassStatusRequest, OrderStatusRequest, PositionReport,
+    RequestForPositions, Role, SessionConfig, ShortText, frame,
 };
 use taut_types::{Nanos, OrderFlags, OrderType, Price, Qty, Side, TimeInForce};
 
@@ -100,6 +100,36 @@ fn mass_status_request() -> impl Strategy<Value = OrderMassStatusRequest> {
             request_id,
             scope,
             symbol,
+        })
+}
+
+fn positions_request() -> impl Strategy<Value = RequestForPositions> {
+    (short(), prop::option::of(short()), millis()).prop_map(
+        |(request_id, account, transact_time)| RequestForPositions {
+            request_id,
+            account,
+            transact_time,
+        },
+    )
+}
+
+fn position_report() -> impl Strategy<Value = PositionReport> {
+    let number = || prop::option::of(any::<u32>());
+    ((long(), maybe_long(), maybe_long(), maybe_long()), number(), any::<u32>(), 0..40_000_i64)
+        .prop_map(|((report_id, request_id, account, symbol), total, result, day)| {
+            let qty = |qty| if symbol.is_some() { Qty::whole(qty) } else { Qty::ZERO };
+            PositionReport {
+                report_id,
+                request_id,
+                total,
+                result,
+                business_day: Nanos::from_secs(day * 86_400),
+                account,
+                symbol,
+                long: qty(day),
+                short: qty(i64::from(result)),
+                settlement_price: Price(day),
+            }
         })
 }
 
@@ -283,6 +313,8 @@ proptest! {
         mass_status in mass_status_request(),
         mass_cancel in mass_cancel_request(),
         report in mass_cancel_report(),
+        positions in positions_request(),
+        position in position_report(),
         order in new_order(),
         orig_cl_ord_id in short(),
     ) {
@@ -298,6 +330,12 @@ proptest! {
         let range = buyer.send(at(0.0), &mass_cancel, &mut out).expect("room");
         let event = venue.handle_bytes(at(0.0), &out[range]).event;
         prop_assert_eq!(event, Some(Told::Flow(OrderFlow::OrderMassCancelRequest(mass_cancel))));
+        let range = buyer.send(at(0.0), &positions, &mut out).expect("room");
+        let event = venue.handle_bytes(at(0.0), &out[range]).event;
+        prop_assert_eq!(event, Some(Told::Flow(OrderFlow::RequestForPositions(positions))));
+        let range = venue.send(at(0.0), &position, &mut out).expect("room");
+        let event = buyer.handle_bytes(at(0.0), &out[range]).event;
+        prop_assert_eq!(event, Some(Told::Flow(OrderFlow::PositionReport(position))));
         let range = buyer.send(at(0.0), &replace, &mut out).expect("room");
         let event = venue.handle_bytes(at(0.0), &out[range]).event;
         prop_assert_eq!(event, Some(Told::Flow(OrderFlow::OrderCancelReplaceRequest(replace))));

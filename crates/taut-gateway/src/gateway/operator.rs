@@ -14,6 +14,7 @@ use crate::client::Client;
 use crate::error::GatewayError;
 use crate::message::{OpenOrder, OrderFilter};
 use crate::observer::Observer;
+use crate::order_entry::comparison::PositionComparisons;
 use crate::order_entry::handler::{Capabilities, OrderHandler};
 use crate::stream::VenueTerms;
 
@@ -180,6 +181,12 @@ impl<C: Client, F: FeedHandler, K: Kernel, O: Observer, H: OrderHandler>
     /// What every strategy holds, with its profit.
     pub fn positions(&self) -> impl Iterator<Item = PositionReport> {
         self.core.orders.positions()
+    }
+
+    /// What comparing positions with the venue's has come to.
+    #[must_use]
+    pub const fn position_comparisons(&self) -> &PositionComparisons {
+        self.core.orders.position_comparisons()
     }
 
     /// Asks the venue to end the order session.

@@ -15,6 +15,7 @@ use taut_types::{Instrument, Nanos, RequestId};
 
 use super::addresses::Addresses;
 use super::beside::Beside;
+use super::comparison::{Comparison, PositionComparisons};
 use super::handler::{
     ChangeRefused, Framing, NotSent, OfAll, OrderHandler, VenueEvent, VenueReport,
 };
@@ -80,6 +81,8 @@ impl<H: OrderHandler> OrderSession<H> {
             reports: Reports::new(config.risk.accounts()),
             journal: OrderJournal::default(),
             reconcile: Reconcile::default(),
+            comparison: Comparison::default(),
+            comparisons: PositionComparisons::default(),
             risk_rejects: 0,
             refused: 0,
             killed_at: Vec::new(),
@@ -282,6 +285,16 @@ impl<H: OrderHandler> OrderSession<H> {
         recorders: Option<&mut Recorders<'_>>,
         updates: &mut Vec<OrderUpdate>,
     ) {
+        match event {
+            VenueEvent::Position(told) => return self.position_told(told),
+            VenueEvent::AllPositionsTold => return self.comparison.all_told(),
+            VenueEvent::PositionsRefused => return self.positions_untold(),
+            VenueEvent::Refused { message, .. } if self.comparison.is_refused(*message) => {
+                self.comparisons.unanswered += 1;
+                return;
+            }
+            _ => {}
+        }
         let Self { reports, table, risk, positions, instruments, journal, reconcile, .. } = self;
         let parts = (&mut *table, risk, positions, &**instruments, journal);
         let mut books = Self::books(parts, recorders, updates, now);
@@ -306,9 +319,13 @@ impl<H: OrderHandler> OrderSession<H> {
                 self.back_off.reset();
                 let open = table.open_orders().map(|order| order.id);
                 reconcile.begin(open, H::CAPABILITIES.tells_all);
+                self.begin_comparison();
             }
             VenueEvent::LoggedOut if self.is_leaving => self.phase = Phase::Ended,
             VenueEvent::LoggedOut | VenueEvent::Broken => self.is_broken = true,
+            VenueEvent::Position(_)
+            | VenueEvent::AllPositionsTold
+            | VenueEvent::PositionsRefused => {}
         }
         if let Some(order) = self.reports.take_ended() {
             self.handler.over(order);
@@ -348,6 +365,7 @@ impl<H: OrderHandler> OrderSession<H> {
         while let Some(order) = self.reconcile.overdue(now.mono, timeout) {
             self.unanswered(now, RequestId { order, version: 0 }, updates);
         }
+        self.await_positions(now.mono);
         self.send_waiting_cancels(io, clock, updates);
         self.go_on(io, now, updates);
     }
@@ -363,6 +381,7 @@ impl<H: OrderHandler> OrderSession<H> {
         }
         if self.handler.poll_missed() {
             self.reconcile.missed();
+            self.comparison.missed();
         }
         if self.reconcile.next_mass() {
             let left = self.handler.ask_all(now);
@@ -391,7 +410,10 @@ impl<H: OrderHandler> OrderSession<H> {
             let (message, since) = (self.send_question(io, now), now.mono);
             self.reconcile.asked(Question { order, message, since });
         }
-        if self.phase == Phase::Reconciling && self.reconcile.is_over() {
+        if self.phase == Phase::Reconciling
+            && self.reconcile.is_over()
+            && self.compare_positions(io, now)
+        {
             self.phase = Phase::Up;
         }
         if self.is_broken {
@@ -400,7 +422,7 @@ impl<H: OrderHandler> OrderSession<H> {
     }
 
     /// Sends the question in the outbox; the number of its message.
-    fn send_question(&mut self, io: &mut Io<impl Kernel>, now: Now) -> u64 {
+    pub(super) fn send_question(&mut self, io: &mut Io<impl Kernel>, now: Now) -> u64 {
         self.write(io);
         self.handler.clear_unsent();
         let message = self.handler.last_message();

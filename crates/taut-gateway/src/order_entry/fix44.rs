@@ -5,7 +5,7 @@ mod reading;
 
 use taut_fix::{
     Event, MassStatusType, NewOrderSingle, Now, OrderCancelReplaceRequest, OrderCancelRequest,
-    OrderMassStatusRequest, OrderStatusRequest,
+    OrderMassStatusRequest, OrderStatusRequest, RequestForPositions, ShortText,
 };
 use taut_types::{Lots, Nanos, OrderType, RequestId};
 
@@ -68,8 +68,12 @@ impl Fix44 {
 }
 
 impl OrderHandler for Fix44 {
-    const CAPABILITIES: Capabilities =
-        Capabilities { framing: Framing::Stream, tells_all: true, name_bytes_max: 23 };
+    const CAPABILITIES: Capabilities = Capabilities {
+        framing: Framing::Stream,
+        tells_all: true,
+        tells_positions: true,
+        name_bytes_max: 23,
+    };
 
     fn connected(&mut self, now: Now, random: [u8; 32], failed_logons: u32) {
         self.link.connected(now, random, failed_logons);
@@ -145,6 +149,11 @@ impl OrderHandler for Fix44 {
         self.link.send(now, &OrderMassStatusRequest { request_id, scope, symbol: None })
     }
 
+    fn ask_positions(&mut self, now: Now, account: Option<ShortText>) -> Result<(), NotSent> {
+        let (request_id, transact_time) = (self.reading.next_position_question(), now.utc);
+        self.link.send(now, &RequestForPositions { request_id, account, transact_time })
+    }
+
     #[inline]
     fn last_message(&self) -> u64 {
         self.link.last_message()
@@ -153,8 +162,8 @@ impl OrderHandler for Fix44 {
     #[inline]
     fn handle_bytes(&mut self, now: Now, bytes: &mut &[u8]) -> Option<VenueEvent> {
         let Self { link, reading, last_words } = self;
-        if reading.take_all_told() {
-            return Some(VenueEvent::AllTold);
+        if let Some(event) = reading.take_all_told() {
+            return Some(event);
         }
         while let Some((event, message, mut outbox)) = link.handle_bytes(now, bytes) {
             let heard = match event {

@@ -122,6 +122,17 @@ pub trait OrderHandler {
     /// Why its message is not in the outbox.
     fn ask_all(&mut self, now: Now) -> Result<(), NotSent>;
 
+    /// Asks what an account holds, by the venue's name, or all of them, if the venue
+    /// [can be asked that](Capabilities::tells_positions). The answer is a
+    /// [`VenueEvent::Position`] for each position, then [`VenueEvent::AllPositionsTold`]; or a
+    /// refusal: [`VenueEvent::PositionsRefused`], or [`VenueEvent::Refused`] of its message.
+    ///
+    /// # Errors
+    /// Why its message is not in the outbox.
+    fn ask_positions(&mut self, _now: Now, _account: Option<ShortText>) -> Result<(), NotSent> {
+        Err(NotSent::Unsupported)
+    }
+
     /// The number of the message that was written last, by which [`VenueEvent::Refused`] names it.
     fn last_message(&self) -> u64;
 
@@ -170,6 +181,8 @@ pub struct Capabilities {
     pub framing: Framing,
     /// It answers one question about all orders; else it is asked about each by itself.
     pub tells_all: bool,
+    /// It says what an account holds.
+    pub tells_positions: bool,
     /// The longest name of a request that it takes.
     pub name_bytes_max: usize,
 }
@@ -239,6 +252,28 @@ pub enum VenueEvent {
     Unreadable(Option<RequestId>),
     /// The question about all orders has all its answers.
     AllTold,
+    /// What an account holds of an instrument.
+    Position(VenuePosition),
+    /// The question what an account holds has all its answers.
+    AllPositionsTold,
+    /// The venue does not say what an account holds.
+    PositionsRefused,
+}
+
+/// What an account holds of an instrument, says the venue. Quantities are in the instrument's
+/// units.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VenuePosition {
+    /// The account, by the venue's name; the one that was asked about where it names none.
+    pub account: Option<LongText>,
+    /// The instrument's symbol, as the gateway has it.
+    pub symbol: LongText,
+    /// Bought: what the account holds is this less what was sold.
+    pub long: Qty,
+    /// Sold.
+    pub short: Qty,
+    /// At what price the venue settles it; 0 when it does not say.
+    pub price: Price,
 }
 
 /// What a venue says about an order. Quantities are in the instrument's units.

@@ -8,6 +8,7 @@ mod backup;
 mod inverse;
 mod kill;
 mod limits;
+mod positions;
 mod restart;
 pub(crate) mod venue;
 

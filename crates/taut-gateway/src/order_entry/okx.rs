@@ -284,8 +284,12 @@ impl OkxWs {
 }
 
 impl OrderHandler for OkxWs {
-    const CAPABILITIES: Capabilities =
-        Capabilities { framing: Framing::Messages, tells_all: true, name_bytes_max: 32 };
+    const CAPABILITIES: Capabilities = Capabilities {
+        framing: Framing::Messages,
+        tells_all: true,
+        tells_positions: false,
+        name_bytes_max: 32,
+    };
     const ASKS_BESIDE: bool = true;
 
     fn connected(&mut self, now: Now, _random: [u8; 32], _failed_logons: u32) {

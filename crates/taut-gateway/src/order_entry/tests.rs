@@ -130,14 +130,16 @@ impl<'m> Pair<'m> {
         while let Some(range) = pair.venue.poll_transmit(NOW, &mut answer) {
             pair.take(&answer[range]);
         }
-        // It is asked where all orders stand, which this venue does not know.
-        let length = pair.line.read(&mut logon).unwrap();
-        let asked = pair.venue.handle_bytes(NOW, &logon[..length], &mut index).event;
-        let Some(Event::Application { sequence, .. }) = asked else { panic!("{asked:?}") };
-        assert!(!pair.orders.is_active());
-        pair.venue.refuse_type(sequence, b"AF");
-        while let Some(range) = pair.venue.poll_transmit(NOW, &mut answer) {
-            pair.take(&answer[range]);
+        // It is asked where all orders stand, and what it holds: this venue knows neither.
+        for question in [b"AF", b"AN"] {
+            let length = pair.line.read(&mut logon).unwrap();
+            let asked = pair.venue.handle_bytes(NOW, &logon[..length], &mut index).event;
+            let Some(Event::Application { sequence, .. }) = asked else { panic!("{asked:?}") };
+            assert!(!pair.orders.is_active());
+            pair.venue.refuse_type(sequence, question);
+            while let Some(range) = pair.venue.poll_transmit(NOW, &mut answer) {
+                pair.take(&answer[range]);
+            }
         }
         assert!(pair.orders.is_active());
         pair

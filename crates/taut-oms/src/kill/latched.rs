@@ -53,6 +53,8 @@ pub enum KillCause {
     Unreadable = 5,
     /// The venue has the instrument otherwise than we do.
     ReferenceData = 6,
+    /// The venue holds another position than we do.
+    Positions = 7,
 }
 
 /// A scope that is stopped.
@@ -146,6 +148,7 @@ impl Latched {
             4 => KillCause::DeadMan,
             5 => KillCause::Unreadable,
             6 => KillCause::ReferenceData,
+            7 => KillCause::Positions,
             _ => return None,
         };
         // A word with more in it than it may have is none.
@@ -174,6 +177,7 @@ impl fmt::Display for KillCause {
             Self::DeadMan => "dead man's timer",
             Self::Unreadable => "state of the kill switch that could not be read",
             Self::ReferenceData => "price or quantity step that is no longer the venue's",
+            Self::Positions => "position that is another one at the venue",
         })
     }
 }

@@ -4,7 +4,7 @@ use std::net::SocketAddrV4;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use taut_gateway::{Owner, SessionSettings};
+use taut_gateway::{Owner, PositionRule, SessionSettings};
 use taut_sys::Wait;
 use taut_types::{Instrument, Nanos, StrategyId, UserId};
 
@@ -114,6 +114,32 @@ pub struct GatewayFile {
     pub risk: GatewayRisk,
 }
 
+/// What is done about a position that is another one at the venue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PositionsKey {
+    /// The venue is not asked.
+    Off,
+    /// It is counted, logged and shown.
+    #[default]
+    Report,
+    /// The venue's holds.
+    Repair,
+    /// The account is killed.
+    Halt,
+}
+
+impl PositionsKey {
+    const fn rule(self) -> PositionRule {
+        match self {
+            Self::Off => PositionRule::Off,
+            Self::Report => PositionRule::Report,
+            Self::Repair => PositionRule::Repair,
+            Self::Halt => PositionRule::Halt,
+        }
+    }
+}
+
 /// How the order session is kept up: [`SessionSettings`] in plain values.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -126,6 +152,8 @@ pub struct SessionKeys {
     pub reset_on_logon: bool,
     /// How long a request may stay without an answer before the venue is asked, in milliseconds.
     pub request_timeout_ms: u32,
+    /// What is done about a position that is another one at the venue.
+    pub positions: PositionsKey,
     /// Where else the venue takes orders, by priority, when `venue.orders` cannot be reached.
     pub backups: Vec<SocketAddrV4>,
     /// The shortest and the longest wait before the connection is tried again, in milliseconds.
@@ -139,6 +167,7 @@ impl Default for SessionKeys {
             store: None,
             reset_on_logon: false,
             request_timeout_ms: 5_000,
+            positions: PositionsKey::default(),
             backups: Vec::new(),
             reconnect_ms: [100, 30_000],
         }
@@ -179,6 +208,7 @@ impl SessionKeys {
             reset_on_logon: self.reset_on_logon,
             waits_for_venue: true,
             request_timeout: Nanos::from_millis(self.request_timeout_ms.into()),
+            positions: self.positions.rule(),
             backups: self.backups.clone(),
             reconnect: (shortest, longest),
         })

@@ -489,6 +489,7 @@ impl<'a> Listener<'a> {
             instruments: self.instruments.len(),
             open_orders: glance.open_orders,
             strategies: strategies.collect(),
+            position_differences: glance.position_differences,
             counters: glance.counters,
         }))
     }

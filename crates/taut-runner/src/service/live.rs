@@ -17,7 +17,8 @@ use taut_types::{Instrument, InstrumentId, Nanos, Price, Qty};
 
 use crate::error::RunnerError;
 use crate::service::connections::{self, Connect, Connections, MarketData};
-use crate::service::file::GatewayFile;
+use crate::service::differences::Differences;
+use crate::service::file::{GatewayFile, PositionsKey};
 
 /// Sockets of the gateway.
 const SOURCES: usize = 16;
@@ -43,13 +44,19 @@ pub fn check_live(
     file.check()?;
     let mut file = file.subscribed(Some(monotonic() + patience), &mut heard)?.into_owned();
     (file.journal, file.drop_copy) = (None, None);
+    if file.session.positions != PositionsKey::Off {
+        // Nothing is held here that could be made the venue's.
+        file.session.positions = PositionsKey::Report;
+    }
     catch_stop_signals().map_err(|error| RunnerError::run("signals", error))?;
-    connections::connect(&file, Look { patience, heard })
+    let differences = Differences::new(&file, &file.instruments()?);
+    connections::connect(&file, Look { patience, heard, differences })
 }
 
 struct Look<T> {
     patience: Nanos,
     heard: T,
+    differences: Differences,
 }
 
 /// What the market brought, by instrument.
@@ -80,7 +87,7 @@ impl<T: FnMut(&str)> Connect for Look<T> {
         self,
         connections: Connections<F, H, O>,
     ) -> Result<(), RunnerError> {
-        let Self { patience, mut heard } = self;
+        let Self { patience, mut heard, differences } = self;
         let Connections { config, market_data, orders, observer } = connections;
         let MarketData { input, handler: feed, .. } = market_data;
         let failed = |error: &dyn std::fmt::Display| RunnerError::run("the gateway", error);
@@ -98,7 +105,8 @@ impl<T: FnMut(&str)> Connect for Look<T> {
             Gateway::with_handlers(kernel, &config, clock, input, handlers, client, &regions)
                 .and_then(|gateway| gateway.with_observer(observer))
                 .map_err(|error| failed(&error))?;
-        Looking { gateway, seen, heard: &mut heard, began: monotonic() }.run(patience)
+        let (heard, began) = (&mut heard, monotonic());
+        Looking { gateway, seen, heard, began, differences }.run(patience)
     }
 }
 
@@ -108,6 +116,7 @@ struct Looking<'a, 'm, F, H, O> {
     seen: Rc<RefCell<Vec<Seen>>>,
     heard: &'a mut dyn FnMut(&str),
     began: Nanos,
+    differences: Differences,
 }
 
 impl<F: FeedHandler, H: OrderHandler, O: Observer> Looking<'_, '_, F, H, O> {
@@ -129,6 +138,8 @@ impl<F: FeedHandler, H: OrderHandler, O: Observer> Looking<'_, '_, F, H, O> {
                     "orders: logged on at {address}; {others} open orders there that this gateway \
                      does not know"
                 ));
+                let news = self.differences.news(self.gateway.position_comparisons());
+                news.iter().for_each(|line| self.say(line));
             }
             for (instrument, is_sound) in instruments.iter().zip(&mut sound) {
                 if !*is_sound && self.soundness(instrument.id()) == Soundness::Sound {

@@ -199,6 +199,9 @@ pub struct Status {
     pub open_orders: usize,
     /// Who may attach, and who has.
     pub strategies: Vec<StrategyLine>,
+    /// Positions that were other ones at the venue when they were compared last, in words.
+    #[serde(default)]
+    pub position_differences: Vec<String>,
     /// What it has counted, by name.
     pub counters: Vec<(String, u64)>,
 }

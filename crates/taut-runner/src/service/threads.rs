@@ -66,5 +66,7 @@ pub struct Glance {
     pub attached: Vec<bool>,
     /// Events that the market ring has had.
     pub market_position: u64,
+    /// Positions that were other ones at the venue when they were compared last, in words.
+    pub position_differences: Vec<String>,
     pub counters: Vec<(String, u64)>,
 }

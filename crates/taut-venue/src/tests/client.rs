@@ -66,6 +66,9 @@ pub struct Client {
     pub accounts: Vec<Option<String>>,
     /// MassStatusReqID, TotNumReports and LastRptRequested of the answers to such a request.
     pub mass: Vec<(LongText, Option<u32>, bool)>,
+    /// What it holds: Account, Symbol, bought less sold, settlement price, how many reports there
+    /// are.
+    pub held: Vec<(Option<String>, Option<String>, i64, String, Option<u32>)>,
     pub mass_cancels: Vec<(MassCancelType, Option<u32>)>,
     /// Whether the reports came again, marked as possible duplicates.
     pub duplicates: Vec<bool>,
@@ -104,6 +107,7 @@ impl Client {
             symbols: Vec::new(),
             accounts: Vec::new(),
             mass: Vec::new(),
+            held: Vec::new(),
             mass_cancels: Vec::new(),
             duplicates: Vec::new(),
             is_closed: false,
@@ -160,6 +164,16 @@ impl Client {
                     }
                     OrderFlow::OrderMassCancelReport(report) => {
                         self.mass_cancels.push((report.response, report.affected));
+                    }
+                    OrderFlow::PositionReport(report) => {
+                        let text = |it: LongText| it.to_string();
+                        self.held.push((
+                            report.account.map(text),
+                            report.symbol.map(text),
+                            report.long.mantissa - report.short.mantissa,
+                            report.settlement_price.to_string(),
+                            report.total,
+                        ));
                     }
                     OrderFlow::BusinessMessageReject(_) => {
                         self.reports.push(Answer::BusinessReject);

@@ -172,8 +172,12 @@ fn say(trading: &mut Trading, error: &ErrorAnswer<'_>) {
 }
 
 impl OrderHandler for BinanceFix {
-    const CAPABILITIES: Capabilities =
-        Capabilities { framing: Framing::Stream, tells_all: true, name_bytes_max: 36 };
+    const CAPABILITIES: Capabilities = Capabilities {
+        framing: Framing::Stream,
+        tells_all: true,
+        tells_positions: false,
+        name_bytes_max: 36,
+    };
     const ASKS_BESIDE: bool = true;
 
     fn connected(&mut self, now: Now, random: [u8; 32], _failed_logons: u32) {

@@ -1,15 +1,15 @@
 //! What the venue's messages say.
 
 use taut_fix::{
-    ExecutionReport, FixError, Hooks, OrderCancelReject, OrderFlow, Outbox, Received, ShortText,
-    Store,
+    ExecutionReport, FixError, Hooks, LongText, NO_POSITIONS, OrderCancelReject, OrderFlow, Outbox,
+    PositionReport, Received, RequestForPositionsAck, ShortText, Store,
 };
 use taut_oms::{ExecId, OrderEvent as E, OrderState};
 use taut_types::RequestId;
 
 use super::meaning::{meaning, state_of};
 use crate::order_entry::fix::request_of;
-use crate::order_entry::handler::{ChangeRefused, OfAll, VenueEvent, VenueReport};
+use crate::order_entry::handler::{ChangeRefused, OfAll, VenueEvent, VenuePosition, VenueReport};
 
 /// Reads the messages of the application, and counts the answers to the question about all orders.
 #[derive(Debug, Default)]
@@ -20,8 +20,11 @@ pub(super) struct Reading {
     question: Option<ShortText>,
     /// Its answers so far.
     answers: u32,
-    /// It has all of them, which is still to be told.
-    all_told: bool,
+    /// A question has all of its answers, which is still to be told.
+    all_told: Option<VenueEvent>,
+    /// The question for positions whose answers come, and its answers so far.
+    position_question: Option<ShortText>,
+    positions: u32,
 }
 
 impl Reading {
@@ -29,14 +32,22 @@ impl Reading {
     pub(super) fn next_question(&mut self) -> ShortText {
         self.questions += 1;
         let id = ShortText::from_u64(self.questions);
-        (self.question, self.answers, self.all_told) = (Some(id), 0, false);
+        (self.question, self.answers, self.all_told) = (Some(id), 0, None);
         id
     }
 
-    /// Whether the question about all orders has just got the last of its answers.
+    /// PosReqID (710) of the next question for positions.
+    pub(super) fn next_position_question(&mut self) -> ShortText {
+        self.questions += 1;
+        let id = ShortText::from_u64(self.questions);
+        (self.position_question, self.positions, self.all_told) = (Some(id), 0, None);
+        id
+    }
+
+    /// That a question has just got the last of its answers.
     #[inline]
-    pub(super) const fn take_all_told(&mut self) -> bool {
-        std::mem::replace(&mut self.all_told, false)
+    pub(super) const fn take_all_told(&mut self) -> Option<VenueEvent> {
+        self.all_told.take()
     }
 
     /// A message of the application; what is not for a gateway, or cannot be read, is refused.
@@ -84,13 +95,63 @@ impl Reading {
                 let named = reject.ref_id.and_then(|id| RequestId::from_text(id.as_bytes()));
                 Some(VenueEvent::Refused { message: reject.ref_sequence, named })
             }
+            Ok(OrderFlow::PositionReport(report)) => self.position(report),
+            Ok(OrderFlow::RequestForPositionsAck(ack)) => self.acknowledged(ack),
             Ok(_) => None,
+            // What an account holds is as good as not told.
+            Err(_) if matches!(message.msg_type(), b"AO" | b"AP") => {
+                self.position_question.take().map(|_| VenueEvent::PositionsRefused)
+            }
             Err(_) => {
                 let is_report = matches!(message.msg_type(), b"8" | b"9");
                 let named = || message.value(11).or_else(|| message.value(41));
                 is_report.then(|| VenueEvent::Unreadable(named().and_then(RequestId::from_text)))
             }
         }
+    }
+
+    /// One of the answers to the question for positions.
+    fn position(&mut self, report: &PositionReport) -> Option<VenueEvent> {
+        let is_asked = |id: LongText| self.is_position_question(&id);
+        if !report.request_id.is_some_and(is_asked) {
+            return None;
+        }
+        self.positions += 1;
+        let is_last = report.total.is_none_or(|total| self.positions >= total);
+        let Some(symbol) = report.symbol.filter(|_| report.result == 0) else {
+            self.position_question = None;
+            return Some(match report.result {
+                NO_POSITIONS => VenueEvent::AllPositionsTold,
+                _ => VenueEvent::PositionsRefused,
+            });
+        };
+        if is_last {
+            (self.position_question, self.all_told) = (None, Some(VenueEvent::AllPositionsTold));
+        }
+        Some(VenueEvent::Position(VenuePosition {
+            account: report.account,
+            symbol,
+            long: report.long,
+            short: report.short,
+            price: report.settlement_price,
+        }))
+    }
+
+    /// What is to be said of the question for positions, before its answers or instead of them.
+    fn acknowledged(&mut self, ack: &RequestForPositionsAck) -> Option<VenueEvent> {
+        if ack.request_id.is_some_and(|id| !self.is_position_question(&id)) {
+            return None;
+        }
+        let is_over = ack.is_refused || ack.result != 0;
+        self.position_question.take_if(|_| is_over)?;
+        Some(match ack.result {
+            NO_POSITIONS => VenueEvent::AllPositionsTold,
+            _ => VenueEvent::PositionsRefused,
+        })
+    }
+
+    fn is_position_question(&self, id: &LongText) -> bool {
+        self.position_question.is_some_and(|own| own.as_bytes() == id.as_bytes())
     }
 
     #[inline]
@@ -133,7 +194,7 @@ impl Reading {
         if is_answer {
             self.answers += 1;
             if mass.is_last || mass.total.is_some_and(|total| self.answers >= total) {
-                (self.question, self.all_told) = (None, true);
+                (self.question, self.all_told) = (None, Some(VenueEvent::AllTold));
             }
         }
         match (is_nothing, is_answer) {
@@ -170,5 +231,7 @@ const fn is_ours(flow: &OrderFlow<'_>) -> bool {
             | OrderFlow::BusinessMessageReject(_)
             | OrderFlow::Reject(_)
             | OrderFlow::OrderMassCancelReport(_)
+            | OrderFlow::RequestForPositionsAck(_)
+            | OrderFlow::PositionReport(_)
     )
 }

@@ -30,6 +30,7 @@ pub struct ScriptedVenue {
     logon: Habit,
     mass: Habit,
     status: Habit,
+    positions: Habit,
     resend: Habit,
 }
 
@@ -48,6 +49,7 @@ impl ScriptedVenue {
             logon: Habit::Plain,
             mass: Habit::Plain,
             status: Habit::Plain,
+            positions: Habit::Plain,
             resend: Habit::Plain,
         };
         venue.open(io);
@@ -85,7 +87,7 @@ impl ScriptedVenue {
 
     /// From now on it answers as it should.
     pub fn behave(&mut self) {
-        (self.logon, self.mass) = (Habit::Plain, Habit::Plain);
+        (self.logon, self.mass, self.positions) = (Habit::Plain, Habit::Plain, Habit::Plain);
     }
 
     /// How often messages were received that have this in them.
@@ -183,6 +185,7 @@ impl ScriptedVenue {
             "1" => (Habit::Plain, format!("35=0|112={}", value("112="))),
             "AF" => (self.mass.clone(), format!("35=j|45={sequence}|372=AF|380=3")),
             "H" => (self.status.clone(), format!("35=j|45={sequence}|372=H|380=3")),
+            "AN" => (self.positions.clone(), format!("35=j|45={sequence}|372=AN|380=3")),
             _ => return,
         };
         match habit {
@@ -190,7 +193,8 @@ impl ScriptedVenue {
             Habit::Silent => {}
             Habit::Close => self.cut(io),
             Habit::Say(text) => {
-                let text = text.replace("{id}", &value("584=")).replace("{seq}", &sequence);
+                let id = value(if kind == "AN" { "710=" } else { "584=" });
+                let text = text.replace("{id}", &id).replace("{seq}", &sequence);
                 text.split('+').for_each(|text| self.act_or_say(io, text.trim()));
             }
         }
@@ -238,6 +242,12 @@ impl ScriptedVenue {
                 }
                 self.say(io, &text.replace("||", "|"));
             }
+            // PosReqID, how many reports there are, and other fields.
+            "ap" => {
+                let (id, rest) = rest.split_once(' ').unwrap();
+                let (total, rest) = rest.split_once(' ').unwrap_or((rest, ""));
+                self.say(io, &format!("35=AP|721=1|710={id}|727={total}|715=20120621|{rest}"));
+            }
             "raw" => self.say(io, rest),
             "again" => {
                 let text = self.last.clone();
@@ -250,6 +260,7 @@ impl ScriptedVenue {
             "logon" => self.logon = habit(rest),
             "mass" => self.mass = habit(rest),
             "status" => self.status = habit(rest),
+            "positions" => self.positions = habit(rest),
             "resend" => self.resend = habit(rest),
             _ => panic!("{verb}?"),
         }

@@ -23,12 +23,14 @@ use crate::mistakes::{self, Mistake};
 use crate::service::balances::balances;
 use crate::service::connections::{Connections, MarketData, Served, names};
 use crate::service::dead_men::{Step, Watch};
+use crate::service::differences::Differences;
 use crate::service::file::GatewayFile;
 use crate::service::journal::JournalKeys;
 use crate::service::resolver::{Moved, follow};
 use crate::service::threads::{Answer, Command, Glance, Numbered, UNASKED};
 use crate::service::usage::Usage;
 use crate::settings::build_fees;
+use crate::stderr;
 
 use super::strategies::Attachable;
 
@@ -69,6 +71,7 @@ pub struct Trading<'a, 'm, C, F, H, O> {
     watch: Watch,
     /// Kills that signals asked for.
     kills: u32,
+    differences: Differences,
 }
 
 impl<'a, 'm, C: Attachable, F: FeedHandler, H: OrderHandler, O: Observer>
@@ -111,6 +114,7 @@ impl<'a, 'm, C: Attachable, F: FeedHandler, H: OrderHandler, O: Observer>
             housekeeper = Some(keeper);
         }
         let trading = Self {
+            differences: Differences::new(file, &config.instruments),
             wait: file.waits(),
             cpu: file.cpu,
             orders,
@@ -171,6 +175,7 @@ impl<'a, 'm, C: Attachable, F: FeedHandler, H: OrderHandler, O: Observer>
                 self.heed_kill_signals()?;
                 self.look_for_life();
                 self.cancel_orphans()?;
+                self.tell_positions();
                 if self.attend()? {
                     return Ok(());
                 }
@@ -235,6 +240,12 @@ impl<'a, 'm, C: Attachable, F: FeedHandler, H: OrderHandler, O: Observer>
             }
         }
         Ok(())
+    }
+
+    /// Says what comparing positions with the venue's came to, after a logon.
+    fn tell_positions(&mut self) {
+        let news = self.differences.news(self.gateway.position_comparisons());
+        news.iter().for_each(|line| stderr::tell(line));
     }
 
     /// The venue is at other addresses: the next attempt to connect goes there.
@@ -374,6 +385,7 @@ impl<'a, 'm, C: Attachable, F: FeedHandler, H: OrderHandler, O: Observer>
             open_orders,
             attached,
             market_position,
+            position_differences: self.differences.lines(self.gateway.position_comparisons()),
             counters: counters.named().map(|(name, count)| (name.to_owned(), count)).to_vec(),
         }
     }

@@ -249,6 +249,9 @@ impl Storm {
                     assert!(is_to_be_mutated, "seed {SEED}: a whole frame is read");
                 }
                 VenueEvent::AllTold => {}
+                VenueEvent::Position(_)
+                | VenueEvent::AllPositionsTold
+                | VenueEvent::PositionsRefused => unreachable!("nobody asks"),
             }
         }
         self.counted.reports += u64::from(has_reports);

@@ -187,6 +187,9 @@ impl Storm {
                     assert!(is_to_be_mutated, "seed {SEED}: a whole frame is read");
                 }
                 VenueEvent::AllTold => {}
+                VenueEvent::Position(_)
+                | VenueEvent::AllPositionsTold
+                | VenueEvent::PositionsRefused => unreachable!("nobody asks"),
             }
         }
         if has_reports {
