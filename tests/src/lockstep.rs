@@ -105,7 +105,8 @@ impl<'m, C: Client> Lockstep<'m, C> {
                 .expect("an instrument"),
         };
         let instruments: Vec<Instrument> = config.instruments.iter().map(known).collect();
-        let instrument = instruments[0];
+        // The feed would name a contradiction, and the gateway trade no more.
+        let instrument = config.instruments[0];
         let config = GatewayConfig { instruments, hot: false, ..gateway_config(at) };
         let (input, feed) = native_feed(instrument, sockets, START);
         let gateway = Gateway::new(&config, clock(), input, feed, client, regions);

@@ -647,12 +647,18 @@ impl<C: Client, F: FeedHandler, O: Observer, H: OrderHandler> Core<'_, C, F, O, 
     /// An instrument that the venue has with other steps of prices or quantities is traded no more:
     /// each order could be refused, or mean something else.
     fn compare_terms(&mut self) {
-        let Self { streams, instruments, orders, .. } = self;
+        let Self { streams, instruments, market, orders, .. } = self;
+        let mut stop = |id| {
+            orders.kill_switch_mut().kill(KillScope::Instrument(id), KillCause::ReferenceData);
+        };
+        while let Some(id) = market.feed_mut().poll_contradiction() {
+            stop(id);
+        }
         let Some(streams) = streams else { return };
         while let Some((id, terms)) = streams.poll_terms() {
             let own = instruments.get(id.0 as usize);
             if own.is_some_and(|own| !terms.contain(own)) {
-                orders.kill_switch_mut().kill(KillScope::Instrument(id), KillCause::ReferenceData);
+                stop(id);
             }
         }
     }

@@ -4,6 +4,7 @@
 //! nothing; they can never panic. Market data is packed by
 //! [`taut_market_data::Event::to_words`].
 
+mod instrument;
 mod open_order;
 mod reply;
 mod reply_stamp;
@@ -14,6 +15,7 @@ mod update;
 use taut_lat::{Stage, StageOffsets};
 use taut_types::Nanos;
 
+pub(crate) use instrument::tell as tell_instrument;
 pub use open_order::OpenOrder;
 pub(crate) use open_order::asked_of;
 pub use reply::{GatewayEvent, Position};

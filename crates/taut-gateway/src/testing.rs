@@ -3,7 +3,7 @@
 use taut_book::LevelBook;
 use taut_market_data::{BestPrices, SessionStatistics, Soundness};
 use taut_oms::Balance;
-use taut_types::{ClientOrderId, Instrument, InstrumentId, Price, Qty, Symbol};
+use taut_types::{ClientOrderId, Instrument, InstrumentId, Lots, Price, Qty, Symbol, TickStep};
 
 use crate::client::GatewayState;
 use crate::message::{OpenOrder, OrderUpdate, Request};
@@ -22,11 +22,16 @@ pub struct Known {
 }
 
 impl Known {
-    /// So many instruments with tick 2, an empty book and a session with the venue.
+    /// So many instruments with tick 2, above 100 with tick 10, an empty book and a session with
+    /// the venue.
     pub fn new(instruments: u32) -> Self {
         let (symbol, lot) = (Symbol::new(b"X").expect("a symbol"), Qty::whole(1));
-        let instrument =
-            |id| Instrument::new(InstrumentId(id), symbol, Price(2), lot).expect("an instrument");
+        let steps = [TickStep { from: Price(100), tick: Price(10) }];
+        let instrument = |id| {
+            let instrument = Instrument::new(InstrumentId(id), symbol, Price(2), lot)?;
+            instrument.with_tick_steps(&steps)?.with_minima(Lots(3), Price(4))
+        };
+        let instrument = |id| instrument(id).expect("an instrument");
         Self {
             instruments: (0..instruments).map(instrument).collect(),
             book: LevelBook::with_capacity(1 << 10),

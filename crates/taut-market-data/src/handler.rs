@@ -119,6 +119,13 @@ pub trait FeedHandler {
     /// What to ask the venue for.
     fn poll_request(&mut self) -> Option<FeedRequest>;
 
+    /// An instrument whose price step or quantity step are, as the feed says, not those that the
+    /// handler was built with: orders for it could be refused, or mean something else. Said as
+    /// often as the feed says so.
+    fn poll_contradiction(&mut self) -> Option<InstrumentId> {
+        None
+    }
+
     /// Whether the book of an instrument can be trusted, as it was told last.
     fn soundness(&self, instrument: InstrumentId) -> Soundness;
 

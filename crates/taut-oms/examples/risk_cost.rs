@@ -10,7 +10,7 @@ use taut_oms::{
 };
 use taut_types::{
     AccountId, ClientOrderId, InstrumentId, Lots, Nanos, OrderTerms, Price, Side, StrategyId,
-    UserId,
+    TickTable, UserId,
 };
 
 const SIZES: RiskSizes = RiskSizes { instruments: 2_000, accounts: 8, users: 4, strategies: 16 };
@@ -65,8 +65,9 @@ fn main() {
     let count = arguments.next().and_then(|count| count.parse().ok()).unwrap_or(100_000);
     let mut risk = Risk::new(limits(), Nanos::ZERO);
     let definition = RiskInstrument {
-        tick: Price(Price::SCALE / 100),
+        ticks: TickTable::new(Price(Price::SCALE / 100)).expect("a tick"),
         lots_min: Lots(1),
+        notional_min: Amount::ZERO,
         lot_value: Price::SCALE,
         group: 0,
     };

@@ -3,6 +3,8 @@
 use core::fmt;
 use core::ops::{Add, AddAssign, Neg, Sub, SubAssign};
 
+use taut_types::Price;
+
 /// An amount of an account's currency at 1e-18: a price at 1e-9 times a quantity at 1e-9, so that
 /// no product is rounded. From -1.7e20 to +1.7e20 of the currency; sums saturate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -20,6 +22,12 @@ impl Amount {
     #[must_use]
     pub const fn whole(units: i64) -> Self {
         Self(units as i128 * Self::SCALE)
+    }
+
+    /// So much of the currency as this price says.
+    #[must_use]
+    pub(crate) fn at_price_scale(price: Price) -> Self {
+        Self(i128::from(price.0) * (Self::SCALE / i128::from(Price::SCALE)))
     }
 
     /// The sum, unless it is beyond the largest.

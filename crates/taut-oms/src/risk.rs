@@ -35,7 +35,7 @@ mod warnings;
 
 use duplicates::{Duplicates, fingerprint};
 use exposure::{AccountExposure, Cell};
-use instrument::InstrumentRow;
+use instrument::{FurtherRules, InstrumentRow};
 pub use instrument::{InstrumentStatus, RiskInstrument};
 pub use limits::{
     AccountLimits, LimitsError, MessageRates, OrderLimits, RiskLimits, RiskSizes, SelfMatch,
@@ -70,11 +70,14 @@ pub struct Modify<'a> {
 /// Limits, the exposure that they are held against, and the kill switch.
 ///
 /// Memory is taken once: 128 bytes an instrument, 26 more for each of its accounts, 64 KiB for the
-/// orders that left last; 0.7 MiB for 2,000 instruments and 8 accounts.
+/// orders that left last; 0.7 MiB for 2,000 instruments and 8 accounts. One that has tick steps or
+/// a smallest worth takes 160 bytes more when it is defined.
 #[derive(Debug)]
 pub struct Risk {
     limits: RiskLimits,
     tables: Tables,
+    /// Of each instrument that has some; the others' orders do not come here.
+    further: Box<[Option<Box<FurtherRules>>]>,
     /// Open orders of each strategy.
     open_orders: Box<[u32]>,
     /// Open orders of each user, whatever its number.
@@ -128,6 +131,7 @@ impl Risk {
                 cells: table(Cell::default(), sizes.instruments * sizes.accounts),
                 accounts: table(AccountExposure::default(), sizes.accounts),
             },
+            further: table(None, sizes.instruments),
             open_orders: table(0, sizes.strategies),
             user_orders: Box::new([0; 256]),
             rates: Rates::new(&limits, now),
@@ -177,8 +181,11 @@ impl Risk {
             return Err(LimitsError::UnknownGroup);
         }
         let before = row.lot();
-        row.define(definition);
+        row.define(&definition);
         let after = row.lot();
+        if let Some(rules) = self.further.get_mut(instrument.0 as usize) {
+            *rules = FurtherRules::of(&definition);
+        }
         self.revalue(instrument, before, after);
         Ok(())
     }
@@ -260,7 +267,7 @@ impl Risk {
         let place = self.tables.place(&self.limits, terms.instrument, terms.account);
         let mut place = place.ok_or(RiskReject::Unknown)?;
         place.admit(&self.limits, id, terms)?;
-        place.check_terms(terms, market)?;
+        place.check_terms(terms, market, &self.further)?;
         let window = self.limits.duplicate_window;
         let print = if window > Nanos::ZERO { fingerprint(id, terms) } else { 0 };
         if window > Nanos::ZERO && self.duplicates.contains(print, now, window) {
@@ -316,7 +323,7 @@ impl Risk {
         let place = self.tables.place(&self.limits, new.instrument, new.account);
         let mut place = place.ok_or(RiskReject::Unknown)?;
         place.admit(&self.limits, id, new)?;
-        place.check_terms(new, market)?;
+        place.check_terms(new, market, &self.further)?;
         let more = Lots(lots_left.0.saturating_sub(lots_counted.0));
         let is_larger = more > Lots::ZERO;
         let enlarged = is_larger.then(|| place.check_exposure(new, more)).transpose()?;

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::{HalfTicks, InstrumentId, Lots, Price, Qty, Side, Symbol};
+use crate::{HalfTicks, InstrumentId, Lots, Nanos, Price, Qty, Side, Symbol, TickStep, TickTable};
 
 /// Why a price or a quantity is not one of this instrument's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +16,11 @@ pub enum InstrumentError {
     OutOfRange,
     /// The tick is not positive and even at 1e-9, or the lot is not positive.
     BadIncrement,
+    /// A price from which on another tick holds is not where it can be: see
+    /// [`TickTable::with_steps`].
+    BadSteps,
+    /// The multiplier or the smallest quantity is not positive, or the smallest worth is below 0.
+    BadTerms,
 }
 
 impl fmt::Display for InstrumentError {
@@ -25,6 +30,14 @@ impl fmt::Display for InstrumentError {
             Self::OffLot => "the quantity is no whole number of lots",
             Self::OutOfRange => "the value does not fit 64 bits",
             Self::BadIncrement => "the tick must be positive and even at 1e-9, the lot positive",
+            Self::BadSteps => {
+                "at most 7 steps, in the order of their prices, at whole numbers of the tick before \
+                 and behind, whose ticks are whole numbers of the smallest"
+            }
+            Self::BadTerms => {
+                "the multiplier and the smallest quantity must be above 0, the smallest worth not \
+                 below"
+            }
         })
     }
 }
@@ -42,14 +55,20 @@ pub enum ContractKind {
     Inverse,
 }
 
-/// An instrument: its name, the price step, the quantity step, and what quantities are worth.
+/// An instrument and its reference data: its name, the price steps, the quantity step, what
+/// quantities are worth, and what the venue takes no less of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Instrument {
     id: InstrumentId,
     symbol: Symbol,
-    tick: Price,
+    ticks: TickTable,
     lot: Qty,
     kind: ContractKind,
+    multiplier: Qty,
+    lots_min: Lots,
+    notional_min: Price,
+    /// 0 for one that does not expire.
+    expiry: Nanos,
 }
 
 impl Instrument {
@@ -64,10 +83,57 @@ impl Instrument {
         tick: Price,
         lot: Qty,
     ) -> Result<Self, InstrumentError> {
-        if tick.0 <= 0 || tick.0 % 2 != 0 || lot.mantissa <= 0 {
-            return Err(InstrumentError::BadIncrement);
+        let ticks = match TickTable::new(tick) {
+            Ok(ticks) if lot.mantissa > 0 => ticks,
+            _ => return Err(InstrumentError::BadIncrement),
+        };
+        Ok(Self {
+            id,
+            symbol,
+            ticks,
+            lot,
+            kind: ContractKind::Linear,
+            multiplier: Qty::whole(1),
+            lots_min: Lots(1),
+            notional_min: Price(0),
+            expiry: Nanos::ZERO,
+        })
+    }
+
+    /// The same instrument with other ticks from these prices on; its tick is the smallest.
+    ///
+    /// # Errors
+    /// [`InstrumentError::BadSteps`].
+    pub fn with_tick_steps(self, steps: &[TickStep]) -> Result<Self, InstrumentError> {
+        Ok(Self { ticks: self.ticks.with_steps(steps)?, ..self })
+    }
+
+    /// The same instrument, a quantity of 1 of which is worth so many times its price.
+    ///
+    /// # Errors
+    /// [`InstrumentError::BadTerms`] when it is not positive.
+    pub const fn with_multiplier(self, multiplier: Qty) -> Result<Self, InstrumentError> {
+        if multiplier.mantissa <= 0 {
+            return Err(InstrumentError::BadTerms);
         }
-        Ok(Self { id, symbol, tick, lot, kind: ContractKind::Linear })
+        Ok(Self { multiplier, ..self })
+    }
+
+    /// The same instrument, of which no order may have less lots, or be worth less.
+    ///
+    /// # Errors
+    /// [`InstrumentError::BadTerms`] when there are no lots, or the worth is below 0.
+    pub const fn with_minima(self, lots: Lots, notional: Price) -> Result<Self, InstrumentError> {
+        if lots.0 <= 0 || notional.0 < 0 {
+            return Err(InstrumentError::BadTerms);
+        }
+        Ok(Self { lots_min: lots, notional_min: notional, ..self })
+    }
+
+    /// The same instrument, which trades until then, UTC.
+    #[must_use]
+    pub const fn with_expiry(self, expiry: Nanos) -> Self {
+        Self { expiry, ..self }
     }
 
     /// The same instrument as a contract of this kind.
@@ -100,10 +166,44 @@ impl Instrument {
         self.symbol
     }
 
-    /// The smallest price step.
+    /// The smallest price step, and the only one of most instruments.
     #[must_use]
     pub const fn tick(&self) -> Price {
-        self.tick
+        self.ticks.smallest()
+    }
+
+    /// The price steps, by price.
+    #[must_use]
+    pub const fn ticks(&self) -> &TickTable {
+        &self.ticks
+    }
+
+    /// What a quantity of 1 is worth at a price of 1: 50 of a future of 50 an index point.
+    #[must_use]
+    pub const fn multiplier(&self) -> Qty {
+        self.multiplier
+    }
+
+    /// The smallest order.
+    #[must_use]
+    pub const fn lots_min(&self) -> Lots {
+        self.lots_min
+    }
+
+    /// What an order is worth at least, in the currency of its prices, of an inverse contract in
+    /// the one that it is settled in; 0 where the venue takes any.
+    #[must_use]
+    pub const fn notional_min(&self) -> Price {
+        self.notional_min
+    }
+
+    /// Until when it trades, UTC; nothing for one that does not expire.
+    #[must_use]
+    pub const fn expiry(&self) -> Option<Nanos> {
+        match self.expiry {
+            Nanos::ZERO => None,
+            expiry => Some(expiry),
+        }
     }
 
     /// The smallest quantity.
@@ -113,33 +213,24 @@ impl Instrument {
     }
 
     /// The price that is so many ticks behind this one: lower for a bid, higher for an offer; ahead
-    /// of it when there are less than none of them.
+    /// of it when there are less than none of them. Ticks are those of the [table](TickTable).
     #[must_use]
-    pub const fn behind(&self, side: Side, price: Price, ticks: i64) -> Price {
-        let away = self.tick.0.saturating_mul(ticks);
-        match side {
-            Side::Buy => Price(price.0.saturating_sub(away)),
-            Side::Sell => Price(price.0.saturating_add(away)),
-        }
+    pub fn behind(&self, side: Side, price: Price, ticks: i64) -> Price {
+        self.ticks.behind(side, price, ticks)
     }
 
     /// The nearest whole tick that is not ahead of this price: a bid is rounded down, an offer up.
     #[must_use]
-    pub const fn rounded(&self, side: Side, price: Price) -> Price {
-        let over = price.0.rem_euclid(self.tick.0);
-        let down = price.0.saturating_sub(over);
-        match side {
-            Side::Sell if over != 0 => Price(down.saturating_add(self.tick.0)),
-            _ => Price(down),
-        }
+    pub fn rounded(&self, side: Side, price: Price) -> Price {
+        self.ticks.rounded(side, price)
     }
 
-    /// The price in half ticks. Cost: one 64-bit division.
+    /// The price in halves of the smallest tick. Cost: one 64-bit division.
     ///
     /// # Errors
     /// [`InstrumentError::OffTick`] when it lies between two half ticks.
     pub const fn half_ticks(&self, price: Price) -> Result<HalfTicks, InstrumentError> {
-        let half = self.tick.0 / 2;
+        let half = self.tick().0 / 2;
         if price.0 % half != 0 {
             return Err(InstrumentError::OffTick);
         }
@@ -151,7 +242,7 @@ impl Instrument {
     /// # Errors
     /// [`InstrumentError::OutOfRange`] when it does not fit.
     pub const fn price(&self, half_ticks: HalfTicks) -> Result<Price, InstrumentError> {
-        match half_ticks.0.checked_mul(self.tick.0 / 2) {
+        match half_ticks.0.checked_mul(self.tick().0 / 2) {
             Some(units) => Ok(Price(units)),
             None => Err(InstrumentError::OutOfRange),
         }
@@ -253,6 +344,28 @@ mod tests {
             assert_eq!(coin.lots(qty), Err(InstrumentError::OffLot), "{text}");
         }
         assert_eq!(coin.lots(Qty { mantissa: 0, decimals: 200 }), Ok(Lots::ZERO));
+    }
+
+    #[test]
+    fn reference_data_is_as_it_was_given_and_what_can_be_none_is_refused() {
+        let plain = apple();
+        assert_eq!((plain.multiplier(), plain.lots_min()), (Qty::whole(1), Lots(1)));
+        assert_eq!((plain.notional_min(), plain.expiry()), (Price(0), None));
+        let steps = [TickStep { from: Price(Price::SCALE), tick: Price(Price::SCALE / 20) }];
+        let future = plain.with_tick_steps(&steps).expect("steps");
+        let future = future.with_multiplier(Qty::whole(50)).expect("a multiplier");
+        let future = future.with_minima(Lots(5), Price(7)).expect("minima").with_expiry(Nanos(9));
+        assert_eq!((future.tick(), future.ticks().steps()), (plain.tick(), &steps[..]));
+        assert_eq!((future.multiplier(), future.lots_min()), (Qty::whole(50), Lots(5)));
+        assert_eq!((future.notional_min(), future.expiry()), (Price(7), Some(Nanos(9))));
+        let price = Price(Price::SCALE * 101 / 100);
+        assert_eq!(future.rounded(Side::Buy, price), Price(Price::SCALE));
+        assert_eq!(future.behind(Side::Sell, Price(Price::SCALE), 1).0, Price::SCALE * 21 / 20);
+
+        let refused = Err(InstrumentError::BadTerms);
+        assert_eq!(plain.with_multiplier(Qty::ZERO), refused);
+        assert_eq!(plain.with_minima(Lots::ZERO, Price(0)), refused);
+        assert_eq!(plain.with_minima(Lots(1), Price(-1)), refused);
     }
 
     #[test]

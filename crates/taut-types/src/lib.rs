@@ -21,6 +21,7 @@ mod price;
 mod request_id;
 mod side;
 mod symbol;
+mod tick_table;
 
 pub use decimal::{
     DECIMAL_BYTES_MAX, DecimalError, DecimalForm, format_decimal, leading_digits, parse_decimal,
@@ -38,3 +39,4 @@ pub use price::{HalfTicks, Lots, Price, Qty};
 pub use request_id::RequestId;
 pub use side::Side;
 pub use symbol::{SYMBOL_BYTES_MAX, Symbol};
+pub use tick_table::{TickStep, TickTable};

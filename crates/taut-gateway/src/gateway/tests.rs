@@ -25,7 +25,10 @@ const UTC_OFFSET: Nanos = Nanos::from_secs(1_340_285_400);
 const PRICE: Price = Price(10_000_000_000);
 
 /// A market that stands still.
-struct Standing;
+#[derive(Default)]
+struct Standing {
+    contradicted: Option<InstrumentId>,
+}
 
 impl FeedHandler for Standing {
     type Frame<'f> = ();
@@ -47,6 +50,9 @@ impl FeedHandler for Standing {
     }
     fn poll_request(&mut self) -> Option<FeedRequest> {
         None
+    }
+    fn poll_contradiction(&mut self) -> Option<InstrumentId> {
+        self.contradicted.take()
     }
     fn soundness(&self, _: InstrumentId) -> Soundness {
         Soundness::Sound
@@ -123,7 +129,8 @@ impl<'m> World<'m> {
         let sim = SimConfig { is_partial: false, window_bytes: 1 << 20, ..SimConfig::default() };
         let (kernel, clock) = (SimKernel::new(16, sim), clock_at(Nanos::ZERO));
         let input = FeedInput::HandedOver;
-        let gateway = Gateway::on_kernel(kernel, &config, clock, input, Standing, hub, regions)
+        let feed = Standing::default();
+        let gateway = Gateway::on_kernel(kernel, &config, clock, input, feed, hub, regions)
             .and_then(|gateway| gateway.with_observer(Venue::default()))
             .unwrap();
         let mut world = Self { gateway, slot, runner };
@@ -260,6 +267,18 @@ fn what_was_killed_without_a_session_is_cancelled_in_the_next_one() {
         assert_eq!(world.cancels(), 0);
         world.pass(Nanos::from_secs(3));
         assert!(world.is_up());
+        assert_eq!(world.cancels(), 1);
+    });
+}
+
+#[test]
+fn an_instrument_that_the_feed_defines_otherwise_is_stopped() {
+    with_world(|world| {
+        world.gateway.core.market.feed_mut().contradicted = Some(InstrumentId(0));
+        world.pass(Nanos::from_millis(5));
+        let latched = world.gateway.kill_switch().latched().next().unwrap();
+        assert_eq!(latched.scope, KillScope::Instrument(InstrumentId(0)));
+        assert_eq!(latched.cause, KillCause::ReferenceData);
         assert_eq!(world.cancels(), 1);
     });
 }

@@ -10,7 +10,7 @@ use taut_ring::Payload;
 use taut_types::{AccountId, ClientOrderId, InstrumentId, Nanos, Price, Side};
 
 use crate::client::GatewayState;
-use crate::message::{ACCOUNTS, GatewayEvent, ReplyStamp, at_position};
+use crate::message::{ACCOUNTS, GatewayEvent, ReplyStamp, at_position, tell_instrument};
 use crate::owner::Owner;
 
 /// Pieces that are told in one go: some hundred nanoseconds.
@@ -103,8 +103,8 @@ impl Download {
         push: &mut Push<'_>,
     ) -> bool {
         let stamp = ReplyStamp { position, at: now, published: now };
-        let mut tell = |event: GatewayEvent| push(event.pack(stamp).as_slice());
         for told in 0..PIECES_IN_A_ROW {
+            let mut tell = |event: GatewayEvent| push(event.pack(stamp).as_slice());
             let is_told = match self.stage {
                 Stage::Begin => {
                     let (owner, next_number) = (self.owner, self.next_number);
@@ -119,7 +119,7 @@ impl Download {
                 }
                 Stage::Instruments(at) => match state.instruments().get(at) {
                     Some(instrument) => {
-                        let is_told = tell(GatewayEvent::Instrument(*instrument));
+                        let is_told = tell_instrument(instrument, stamp, push);
                         self.stage = Stage::Instruments(at + usize::from(is_told));
                         is_told
                     }

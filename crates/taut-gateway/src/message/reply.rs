@@ -8,10 +8,11 @@ use taut_market_data::Event;
 use taut_oms::{Amount, Balance, MessageKind, MessagesOf, OrderState, RateWarning};
 use taut_ring::Payload;
 use taut_types::{
-    AccountId, ClientOrderId, ContractKind, Instrument, InstrumentId, Lots, Nanos, OrderFlags,
-    OrderTerms, OrderType, Price, Qty, Side, Symbol, TimeInForce, UserId,
+    AccountId, ClientOrderId, Instrument, InstrumentId, Lots, Nanos, OrderFlags, OrderTerms,
+    OrderType, Price, Side, Symbol, TimeInForce, UserId,
 };
 
+use crate::message::instrument::{self, StepsReader};
 use crate::message::open_order::OpenOrder;
 use crate::message::reply_stamp::ReplyStamp;
 use crate::message::slots::{FIRST_KIND, Slots, byte, head, high, kind, kind_of, low, word};
@@ -43,7 +44,7 @@ pub enum GatewayEvent {
         /// The number of its next order, at least: those below it may have been used.
         next_number: u64,
     },
-    /// An instrument of the gateway: its number, its steps, its name.
+    /// An instrument of the gateway, with its reference data.
     Instrument(Instrument),
     /// What it holds.
     Position(Position),
@@ -143,13 +144,9 @@ impl GatewayEvent {
                 Slots::two(before(0, 0), [head(bytes, kind.into()), counts, 0, 0, 0, 0, 0])
             }
             Self::Instrument(instrument) => {
-                let (length, [low, high]) = symbol_words(&instrument.symbol());
-                let lot = instrument.lot();
-                let is_inverse = instrument.kind() == ContractKind::Inverse;
-                let bytes = [kind::INSTRUMENT, lot.decimals, length, u8::from(is_inverse)];
-                let (tick, lot) = (unsigned(instrument.tick().0), unsigned(lot.mantissa));
-                let slot = [head(bytes, instrument.id().0), tick, lot, low, high, 0, 0];
-                Slots::two(before(0, 0), slot)
+                let ([b, c, d, e], slot) = instrument::pack(&instrument);
+                let [said, _, _, stamp_low, stamp_high, _, _] = before(0, 0);
+                Slots::two([said, b, c, stamp_low, stamp_high, d, e], slot)
             }
             Self::Position(held) => held.pack(kind::POSITION, stamp),
             Self::OpenOrder(order) => {
@@ -174,7 +171,7 @@ impl GatewayEvent {
         }
     }
 
-    fn unpack(before: &Payload, slot: &Payload) -> Option<(Self, ReplyStamp)> {
+    fn unpack(before: &Payload, slot: &Payload, steps: &StepsReader) -> Option<(Self, ReplyStamp)> {
         let [said, stop, shown, stamp_low, stamp_high, price_asked, lots_asked] = *before;
         let [head, a, b, c, d, e, _] = *slot;
         let account = AccountId(byte(head, 3));
@@ -206,16 +203,8 @@ impl GatewayEvent {
                 _ => return None,
             },
             kind::INSTRUMENT => {
-                let symbol = symbol_of(byte(head, 2), [c, d])?;
-                let lot = Qty { mantissa: b.cast_signed(), decimals: byte(head, 1) };
-                let tick = Price(a.cast_signed());
-                let kind = match byte(head, 3) {
-                    0 => ContractKind::Linear,
-                    1 => ContractKind::Inverse,
-                    _ => return None,
-                };
-                let instrument = Instrument::new(instrument, symbol, tick, lot).ok()?;
-                Self::Instrument(instrument.with_kind(kind))
+                let before = [stop, shown, price_asked, lots_asked];
+                Self::Instrument(instrument::unpack(before, slot, steps)?)
             }
             kind::POSITION => Self::Position(Position::unpack(slot)),
             kind::BALANCE => {
@@ -254,7 +243,7 @@ impl GatewayEvent {
 }
 
 /// The length of a name, and its bytes as words.
-fn symbol_words(symbol: &Symbol) -> (u8, [u64; 2]) {
+pub(super) fn symbol_words(symbol: &Symbol) -> (u8, [u64; 2]) {
     let mut name = [0; 16];
     for (place, byte) in name.iter_mut().zip(symbol.as_bytes()) {
         *place = *byte;
@@ -264,7 +253,7 @@ fn symbol_words(symbol: &Symbol) -> (u8, [u64; 2]) {
 }
 
 /// The name out of them, if it is one.
-fn symbol_of(length: u8, [low, high]: [u64; 2]) -> Option<Symbol> {
+pub(super) fn symbol_of(length: u8, [low, high]: [u64; 2]) -> Option<Symbol> {
     let name = (u128::from(high) << 64 | u128::from(low)).to_le_bytes();
     Symbol::new(name.get(..usize::from(length))?)
 }
@@ -306,6 +295,8 @@ pub(crate) const fn at_position(position: u64) -> Payload {
 #[derive(Debug, Default)]
 pub(crate) struct ReplyReader {
     before: Option<Payload>,
+    /// The tick steps of the instrument that comes next.
+    steps: StepsReader,
     position: u64,
 }
 
@@ -328,6 +319,10 @@ impl ReplyReader {
                 self.position = payload[1];
                 None
             }
+            kind::TICK_STEPS => {
+                self.steps.take(payload);
+                None
+            }
             of_event if of_event < FIRST_KIND => {
                 let (event, _) = Event::from_words(payload)?;
                 let (position, at) = (self.position, event.receive_time);
@@ -343,7 +338,8 @@ impl ReplyReader {
                 Some((Reply::Position(Position::unpack(payload)), stamp))
             }
             _ => {
-                let (event, stamp) = GatewayEvent::unpack(&self.before.take()?, payload)?;
+                let steps = std::mem::take(&mut self.steps);
+                let (event, stamp) = GatewayEvent::unpack(&self.before.take()?, payload, &steps)?;
                 Some((Reply::Gateway(event), stamp))
             }
         }
@@ -359,7 +355,7 @@ impl ReplyReader {
 mod tests {
     use proptest::prelude::*;
     use taut_market_data::{EventKind, Soundness};
-    use taut_types::StrategyId;
+    use taut_types::{ContractKind, Qty, StrategyId, TickStep};
 
     use super::*;
 
@@ -458,6 +454,33 @@ mod tests {
         assert_eq!(reader.position(), 99);
     }
 
+    #[test]
+    fn an_instrument_is_itself_again_with_all_its_reference_data() {
+        let symbol = Symbol::new(b"BTC-25DEC26-C").expect("a symbol");
+        let lot = Qty { mantissa: 5, decimals: 8 };
+        let plain = Instrument::new(InstrumentId(1_999), symbol, Price(100), lot).expect("one");
+        let mut reader = ReplyReader::default();
+        let stamp = ReplyStamp { position: 4, at: Nanos(5), published: Nanos(9) };
+        for count in 0..=7_i64 {
+            let step = |at: i64| TickStep { from: Price(at * 100_000), tick: Price(at * 100) };
+            let steps: Vec<_> = [1, 2, 4, 8, 16, 32, 64].map(step)[..count as usize].to_vec();
+            let full = plain.with_tick_steps(&steps).expect("steps");
+            let full = full.with_multiplier(Qty { mantissa: 25, decimals: 1 }).expect("terms");
+            let full = full.with_minima(Lots(1 << 40), Price(1 << 50)).expect("minima");
+            let full = full.with_kind(ContractKind::Inverse).with_expiry(Nanos(1 << 60));
+            for told in [full, plain] {
+                let mut slots = Vec::new();
+                let event = GatewayEvent::Instrument(told);
+                assert!(instrument::tell(&told, stamp, &mut |piece| {
+                    slots.extend_from_slice(piece);
+                    true
+                }));
+                let expected = Some((Reply::Gateway(event), stamp));
+                assert_eq!(read(&mut reader, &slots), expected, "{count} steps");
+            }
+        }
+    }
+
     proptest! {
         #[test]
         fn words_that_a_peer_made_up_never_panic(slots in any::<[[u64; 7]; 3]>(), kinds: [u8; 3]) {
@@ -467,7 +490,7 @@ mod tests {
                 let [head, rest @ ..] = *slot;
                 let [a, b, c, d, e, f] = rest;
                 let _ = reader.read(&[head & !0xff | 255, a, b, c, d, e, f]);
-                let known = head & !0xff | u64::from(kind::UPDATE + kind % 7);
+                let known = head & !0xff | u64::from(kind::UPDATE + kind % 8);
                 let _ = reader.read(&[known, a, b, c, d, e, f]);
             }
         }

@@ -39,6 +39,7 @@ pub mod kind {
     pub const STATE: u8 = 44;
     pub const POSITION_BEFORE_TRADE: u8 = 45;
     pub const BALANCE: u8 = 46;
+    pub const TICK_STEPS: u8 = 47;
     pub const AT: u8 = 254;
     pub const BEFORE: u8 = 255;
 }

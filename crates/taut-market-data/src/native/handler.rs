@@ -5,13 +5,16 @@
 //! goes round all instruments. While a book waits, packets are kept, so that a snapshot that is a
 //! little behind can be brought up to date.
 
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
 use taut_book::LevelBook;
-use taut_types::{Instrument, InstrumentId, Nanos, SequenceNumber};
+use taut_types::{Instrument, InstrumentId, Nanos, Price, Qty, SequenceNumber};
 
 use crate::event::{BestPrices, MarketSink, Soundness, Staleness};
 use crate::feed::{Arbiter, ArbiterConfig, FeedConfig, Line, Recovery, Replay, Verdict};
 use crate::handler::{FeedCounters, FeedHandler, FeedRequest, LineCount, Source};
-use crate::native::block::SnapshotBegin;
+use crate::native::block::{InstrumentDefinition, SnapshotBegin};
 use crate::native::error::NativeConfigError;
 use crate::native::followed::{Failures, Followed};
 use crate::native::loading::{Loaded, Loading};
@@ -54,6 +57,10 @@ pub struct NativeFeed {
     /// See [`NativeFeed::tell_orders`].
     tells_orders: bool,
     followed: Followed,
+    /// Price step and quantity step of each, in the books' places.
+    steps: Box<[(Price, Qty)]>,
+    /// Places of those that the feed defines otherwise, until it is asked.
+    contradicted: Vec<usize>,
     loading: Loading,
     /// How far the feed as a whole could be trusted when the books were looked at last.
     told: Soundness,
@@ -103,6 +110,8 @@ impl NativeFeed {
             places: Places::default(),
             tells_orders: false,
             followed: Followed::new(config.instruments, config.level_capacity)?,
+            steps: config.instruments.iter().map(|it| (it.tick(), it.lot())).collect(),
+            contradicted: Vec::with_capacity(config.instruments.len()),
             loading: Loading::new(config.level_capacity),
             told: Soundness::Stale(Staleness::Joining),
             are_all_sound: false,
@@ -205,6 +214,12 @@ impl NativeFeed {
                         _ => Loaded::Nothing,
                     }
                 }
+                Ok(Message::InstrumentDefinition(definition))
+                    if self.arbiter.sequencer().stream_id() == Some(stream) =>
+                {
+                    self.compare(&definition);
+                    Loaded::Nothing
+                }
                 Ok(_) => Loaded::Nothing,
                 Err(_) => {
                     self.malformed += 1;
@@ -224,6 +239,19 @@ impl NativeFeed {
                     }
                 }
             }
+        }
+    }
+
+    /// Holds what the feed says of an instrument against what is known of it.
+    fn compare(&mut self, definition: &InstrumentDefinition) {
+        let at = self.followed.place(definition.instrument);
+        let Some((tick, lot)) = self.steps.get(at) else { return };
+        let told = Qty { mantissa: definition.lot_mantissa, decimals: definition.lot_decimals };
+        let decimals = lot.decimals.max(told.decimals);
+        let [lot, told] = [*lot, told].map(|lot| lot.with_decimals(decimals));
+        let is_same = definition.tick == *tick && lot.is_some() && lot == told;
+        if !is_same && !self.contradicted.contains(&at) {
+            self.contradicted.push(at);
         }
     }
 
@@ -420,6 +448,11 @@ impl FeedHandler for NativeFeed {
 
     fn poll_request(&mut self) -> Option<FeedRequest> {
         self.arbiter.poll_request().map(FeedRequest::Packets)
+    }
+
+    fn poll_contradiction(&mut self) -> Option<InstrumentId> {
+        let at = self.contradicted.pop()?;
+        self.followed.books.get(at).map(|book| book.instrument)
     }
 
     #[inline]

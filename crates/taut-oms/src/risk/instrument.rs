@@ -1,6 +1,8 @@
 //! What risk must know about an instrument.
 
-use taut_types::{ContractKind, Instrument, Lots, Price, Side};
+use alloc::boxed::Box;
+
+use taut_types::{ContractKind, Instrument, Lots, Price, Side, TickTable};
 
 use super::ticks::Ticks;
 use crate::amount::Amount;
@@ -11,10 +13,12 @@ const QUANTITY_DECIMALS: u8 = 9;
 /// An instrument, as far as risk is concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RiskInstrument {
-    /// Prices are whole numbers of it.
-    pub tick: Price,
+    /// What prices are whole numbers of.
+    pub ticks: TickTable,
     /// The smallest order.
     pub lots_min: Lots,
+    /// What an order is worth at least.
+    pub notional_min: Amount,
     /// The quantity of one lot at 1e-9, times what one of it is worth at a price of 1 in the
     /// currency of the accounts: a contract's multiplier. Below 0 for an inverse contract, which is
     /// worth that quantity divided by the price, in the currency that it is settled in.
@@ -24,22 +28,26 @@ pub struct RiskInstrument {
 }
 
 impl RiskInstrument {
-    /// An instrument whose lots are worth their quantity times the price, in group 0. `None` when
-    /// the lot has digits below 1e-9, or does not fit 63 bits at that.
+    /// An instrument whose lots are worth their quantity times multiplier and price, in group 0.
+    /// `None` when a lot times the multiplier has digits below 1e-9, or does not fit 63 bits at
+    /// that.
     #[must_use]
-    pub const fn of(instrument: &Instrument) -> Option<Self> {
-        match instrument.lot().with_decimals(QUANTITY_DECIMALS) {
-            Some(lot) => Some(Self {
-                tick: instrument.tick(),
-                lots_min: Lots(1),
-                lot_value: match instrument.kind() {
-                    ContractKind::Linear => lot.mantissa,
-                    ContractKind::Inverse => -lot.mantissa,
-                },
-                group: 0,
-            }),
-            None => None,
-        }
+    pub fn of(instrument: &Instrument) -> Option<Self> {
+        let lot = instrument.lot().with_decimals(QUANTITY_DECIMALS)?.mantissa;
+        let multiplier = instrument.multiplier();
+        let scale = 10_i128.checked_pow(multiplier.decimals.into())?;
+        let value = i128::from(lot) * i128::from(multiplier.mantissa);
+        let lot_value = i64::try_from(value / scale).ok().filter(|_| value % scale == 0)?;
+        Some(Self {
+            ticks: *instrument.ticks(),
+            lots_min: instrument.lots_min(),
+            notional_min: Amount::at_price_scale(instrument.notional_min()),
+            lot_value: match instrument.kind() {
+                ContractKind::Linear => lot_value,
+                ContractKind::Inverse => -lot_value,
+            },
+            group: 0,
+        })
     }
 
     /// What a lot is worth at a price, bought or sold: of an inverse contract in the currency that
@@ -63,6 +71,32 @@ pub enum InstrumentStatus {
     StaleBook,
 }
 
+/// What few instruments have, beside the rows, which are many orders' memory.
+#[derive(Clone, Debug)]
+pub(super) struct FurtherRules {
+    ticks: TickTable,
+    notional_min: Amount,
+}
+
+impl FurtherRules {
+    /// Those of an instrument, if it has any.
+    pub(super) fn of(instrument: &RiskInstrument) -> Option<Box<Self>> {
+        let RiskInstrument { ticks, notional_min, .. } = *instrument;
+        let has_any = !ticks.steps().is_empty() || notional_min > Amount::ZERO;
+        has_any.then(|| Box::new(Self { ticks, notional_min }))
+    }
+
+    /// Whether a price is positive and one of the table.
+    pub(super) fn fit(&self, price: Price) -> bool {
+        price.0 > 0 && self.ticks.fits(price)
+    }
+
+    /// Whether an order is worth enough.
+    pub(super) fn is_enough(&self, worth: Amount) -> bool {
+        worth >= self.notional_min
+    }
+}
+
 /// An instrument's row: what it is, its state, its mark and its own orders.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InstrumentRow {
@@ -79,11 +113,13 @@ pub(super) struct InstrumentRow {
     open_orders: [u32; 2],
     pub(super) group: u8,
     pub(super) status: InstrumentStatus,
+    /// Its [`FurtherRules`] have one.
+    pub(super) has_notional_min: bool,
 }
 
 impl InstrumentRow {
     pub(super) const UNKNOWN: Self = Self {
-        ticks: Ticks::of(Price(0)),
+        ticks: Ticks::NONE,
         lots_min: Lots(i64::MAX),
         lot_value: 0,
         mark: Price(0),
@@ -92,11 +128,13 @@ impl InstrumentRow {
         open_orders: [0; 2],
         group: 0,
         status: InstrumentStatus::Halted,
+        has_notional_min: false,
     };
 
-    pub(super) fn define(&mut self, instrument: RiskInstrument) {
-        self.ticks = Ticks::of(instrument.tick);
+    pub(super) fn define(&mut self, instrument: &RiskInstrument) {
+        self.ticks = Ticks::of(&instrument.ticks);
         self.lots_min = instrument.lots_min;
+        self.has_notional_min = instrument.notional_min > Amount::ZERO;
         self.lot_value = instrument.lot_value;
         self.group = instrument.group;
         self.lot = self.lot_at(self.mark);

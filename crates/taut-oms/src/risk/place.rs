@@ -1,11 +1,13 @@
 //! The place where an order is counted, and the checks that it meets there.
 
+use alloc::boxed::Box;
+
 use taut_types::{
     ClientOrderId, InstrumentId, Lots, OrderFlags, OrderTerms, OrderType, Price, Side,
 };
 
 use super::exposure::{AccountExposure, Cell};
-use super::instrument::{InstrumentRow, InstrumentStatus};
+use super::instrument::{FurtherRules, InstrumentRow, InstrumentStatus};
 use super::limits::{AccountLimits, OrderLimits, RiskLimits, SelfMatch};
 use super::reference::Reference;
 use super::reject::RiskReject;
@@ -53,15 +55,19 @@ impl Place<'_> {
         }
     }
 
-    /// Price, quantity and worth of the order alone.
+    /// Price, quantity and worth of the order alone. `further` are the rules of all instruments.
     #[inline]
     pub(super) fn check_terms(
         &self,
         terms: &OrderTerms,
         market: &Reference,
+        further: &[Option<Box<FurtherRules>>],
     ) -> Result<(), RiskReject> {
         let is_limit = terms.order_type == OrderType::Limit;
-        let is_off = |price: Price| !self.row.ticks.fit(price);
+        let is_off = |price: Price| {
+            let rules = |rules: &FurtherRules| rules.fit(price);
+            !self.row.ticks.fit(price) && !meets(further, terms.instrument, rules)
+        };
         if is_limit && is_off(terms.price) || terms.stop_price.is_some_and(is_off) {
             return Err(RiskReject::Tick);
         }
@@ -74,8 +80,13 @@ impl Place<'_> {
         }
         let price = market.check(terms, self.order_limits)?;
         let lot = self.row.lot_at(price).0.unsigned_abs();
-        if Amount::of_size(terms.lots.0.unsigned_abs(), lot) > self.order_limits.notional_max {
+        let notional = Amount::of_size(terms.lots.0.unsigned_abs(), lot);
+        if notional > self.order_limits.notional_max {
             return Err(RiskReject::Notional);
+        }
+        let is_enough = |rules: &FurtherRules| rules.is_enough(notional);
+        if self.row.has_notional_min && !meets(further, terms.instrument, is_enough) {
+            return Err(RiskReject::MinNotional);
         }
         Ok(())
     }
@@ -192,4 +203,14 @@ impl Place<'_> {
     pub(super) fn change(&mut self, change: impl FnOnce(&mut Cell)) {
         self.account.change(self.cell, self.row.lot(), change);
     }
+}
+
+/// Whether an instrument has further rules, and they are met.
+#[cold]
+fn meets(
+    further: &[Option<Box<FurtherRules>>],
+    instrument: InstrumentId,
+    are_met: impl FnOnce(&FurtherRules) -> bool,
+) -> bool {
+    further.get(instrument.0 as usize).and_then(Option::as_deref).is_some_and(are_met)
 }

@@ -25,7 +25,8 @@ pub enum RiskReject {
     StaleBook,
     /// There is no price to compare with: no book, or no last trade where one is asked for.
     NoReference,
-    /// The price, or the stop price, is not positive or no whole number of ticks.
+    /// The price, or the stop price, is not positive or no whole number of the ticks that hold
+    /// there.
     Tick,
     /// The quantity is below the venue's smallest, or shows more than there is.
     Lot,
@@ -67,10 +68,12 @@ pub enum RiskReject {
     VenueRate,
     /// The user has too many open orders.
     UserOpenOrders,
+    /// The order is worth less than the venue takes.
+    MinNotional,
 }
 
 /// Every reason; a reason's code is its place here plus one. New ones go to the end.
-const CODES: [RiskReject; 32] = [
+const CODES: [RiskReject; 33] = [
     RiskReject::Killed { scope: ScopeKind::All },
     RiskReject::Killed { scope: ScopeKind::User },
     RiskReject::Killed { scope: ScopeKind::Strategy },
@@ -103,13 +106,14 @@ const CODES: [RiskReject; 32] = [
     RiskReject::AccountRate,
     RiskReject::VenueRate,
     RiskReject::UserOpenOrders,
+    RiskReject::MinNotional,
 ];
 
 impl RiskReject {
     /// The reason as a number for messages, from 1.
     #[must_use]
     pub fn code(self) -> u8 {
-        // Its place is below 32.
+        // Its place is below 33.
         CODES.iter().position(|reason| *reason == self).map_or(0, |place| place as u8 + 1)
     }
 
@@ -157,6 +161,7 @@ impl fmt::Display for RiskReject {
             Self::AccountRate => "the account's orders come too fast",
             Self::VenueRate => "orders to the venue come too fast",
             Self::UserOpenOrders => "the user has too many open orders",
+            Self::MinNotional => "the order is worth less than the venue takes",
         })
     }
 }

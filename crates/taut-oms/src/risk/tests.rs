@@ -3,7 +3,10 @@
 use super::*;
 use crate::kill::ScopeKind;
 use crate::throttle::Rate;
-use taut_types::{OrderFlags, OrderType, StrategyId, TimeInForce, UserId};
+use taut_types::{
+    ContractKind, Instrument, OrderFlags, OrderType, Qty, StrategyId, Symbol, TickStep, TickTable,
+    TimeInForce, UserId,
+};
 
 mod checks;
 mod inverse;
@@ -17,10 +20,15 @@ const STRATEGY: StrategyId = StrategyId(2);
 const ACCOUNT: AccountId = AccountId(2);
 const APPLE: InstrumentId = InstrumentId(1);
 const BANANA: InstrumentId = InstrumentId(3);
+const CENTS: TickTable = match TickTable::new(Price(Price::SCALE / 100)) {
+    Ok(ticks) => ticks,
+    Err(_) => unreachable!(),
+};
 /// A cent, and lots of one piece.
 const DEFINITION: RiskInstrument = RiskInstrument {
-    tick: Price(Price::SCALE / 100),
+    ticks: CENTS,
     lots_min: Lots(2),
+    notional_min: Amount::ZERO,
     lot_value: 1_000_000_000,
     group: 5,
 };

@@ -1,10 +1,11 @@
 //! Whether a price is a whole number of ticks, without a division.
 
-use taut_types::Price;
+use taut_types::{Price, TickTable};
 
 /// A tick, prepared: `price * inverse` turns a multiple of the tick into its quotient and anything
 /// else into a larger number (Granlund and Montgomery, "Division by invariant integers using
-/// multiplication", 1994, section 9).
+/// multiplication", 1994, section 9). Of a table it is the smallest, up to the first step: what is
+/// dearer is looked up in the table, so that an instrument of one tick pays nothing for the others.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ticks {
     inverse: u64,
@@ -13,10 +14,19 @@ pub(super) struct Ticks {
 }
 
 impl Ticks {
+    /// No price is a multiple of it.
+    pub(super) const NONE: Self = Self { inverse: 0, quotient_max: 0, shift: 0 };
+
+    /// Up to the first step of the table.
+    pub(super) fn of(table: &TickTable) -> Self {
+        let end = table.steps().first().map_or(u64::MAX, |step| step.from.0.cast_unsigned());
+        Self::up_to(table.smallest(), end)
+    }
+
     /// No price is a multiple of a tick that is not positive.
-    pub(super) const fn of(tick: Price) -> Self {
+    const fn up_to(tick: Price, end: u64) -> Self {
         if tick.0 <= 0 {
-            return Self { inverse: 0, quotient_max: 0, shift: 0 };
+            return Self::NONE;
         }
         let tick = tick.0.cast_unsigned();
         let shift = tick.trailing_zeros();
@@ -27,10 +37,10 @@ impl Ticks {
             inverse = inverse.wrapping_mul(2_u64.wrapping_sub(odd.wrapping_mul(inverse)));
             step += 1;
         }
-        Self { inverse, quotient_max: u64::MAX / tick, shift }
+        Self { inverse, quotient_max: end / tick, shift }
     }
 
-    /// Whether a price is positive and a whole number of ticks.
+    /// Whether a price is positive, a whole number of ticks, and not above the first step.
     #[inline]
     pub(super) const fn fit(self, price: Price) -> bool {
         let product = price.0.cast_unsigned().wrapping_mul(self.inverse);
@@ -42,6 +52,7 @@ impl Ticks {
 mod tests {
     use super::*;
     use taut_testkit::for_each_seed;
+    use taut_types::TickStep;
 
     #[test]
     fn agrees_with_the_remainder() {
@@ -49,7 +60,7 @@ mod tests {
             for _ in 0..1_000 {
                 let mut draw = || (random.u64(..) >> random.u32(1..64)).cast_signed();
                 let (tick, number) = (draw().max(1), draw());
-                let ticks = Ticks::of(Price(tick));
+                let ticks = Ticks::up_to(Price(tick), u64::MAX);
                 for price in [number, number - number % tick, i64::MAX, i64::MAX - i64::MAX % tick]
                 {
                     let fits = price > 0 && price % tick == 0;
@@ -61,9 +72,18 @@ mod tests {
 
     #[test]
     fn nothing_fits_a_tick_that_is_none_and_nothing_below_one_fits() {
-        assert!(!Ticks::of(Price(0)).fit(Price(5)) && !Ticks::of(Price(-1)).fit(Price(5)));
+        assert!(!Ticks::NONE.fit(Price(5)) && !Ticks::up_to(Price(-1), u64::MAX).fit(Price(5)));
         for price in [0, -5, i64::MIN] {
-            assert!(!Ticks::of(Price(5)).fit(Price(price)));
+            assert!(!Ticks::up_to(Price(5), u64::MAX).fit(Price(price)));
         }
+    }
+
+    #[test]
+    fn what_lies_above_the_first_step_is_left_to_the_table() {
+        let steps = [TickStep { from: Price(20), tick: Price(10) }];
+        let table = TickTable::new(Price(2)).and_then(|table| table.with_steps(&steps));
+        let ticks = Ticks::of(&table.expect("a table"));
+        let fit: std::vec::Vec<i64> = (-2..50).filter(|at| ticks.fit(Price(*at))).collect();
+        assert_eq!(fit, [2, 4, 6, 8, 10, 12, 14, 16, 18, 20]);
     }
 }

@@ -1,7 +1,7 @@
 //! A gateway's file in words.
 
 use taut_oms::{AccountLimits, Amount, MessageRates, OrderLimits, Rate, SelfMatch, UserLimits};
-use taut_types::{AccountId, ContractKind, InstrumentId, Lots, UserId};
+use taut_types::{AccountId, ContractKind, Instrument, InstrumentId, Lots, Price, Qty, UserId};
 
 use crate::error::RunnerError;
 use crate::service::connections;
@@ -30,7 +30,8 @@ impl GatewayFile {
                 ContractKind::Linear => "",
                 ContractKind::Inverse => ", inverse",
             };
-            say(&what, format!("{symbol}, tick {tick}, lot {lot}{kind}"));
+            let further = reference_data(instrument);
+            say(&what, format!("{symbol}, tick {tick}, lot {lot}{kind}{further}"));
         }
         for rule in &self.subscribe {
             say(
@@ -196,6 +197,26 @@ impl GatewayFile {
         let symbols = places.iter().filter_map(|at| self.instruments.get(*at));
         names(&symbols.map(|instrument| instrument.symbol.clone()).collect::<Vec<_>>())
     }
+}
+
+/// What few instruments have beside a tick and a lot.
+fn reference_data(instrument: &Instrument) -> String {
+    let mut text = String::new();
+    for step in instrument.ticks().steps() {
+        text += &format!(", tick {} from {} on", step.tick, step.from);
+    }
+    if instrument.multiplier() != Qty::whole(1) {
+        text += &format!(", multiplier {}", instrument.multiplier());
+    }
+    if let Ok(least) = instrument.qty(instrument.lots_min())
+        && instrument.lots_min() > Lots(1)
+    {
+        text += &format!(", at least {least}");
+    }
+    if instrument.notional_min() > Price(0) {
+        text += &format!(", worth at least {}", instrument.notional_min());
+    }
+    text
 }
 
 fn names(all: &[String]) -> String {

@@ -130,7 +130,7 @@ impl Publisher {
         let instrument = &self.instruments[at];
         let definition = InstrumentDefinition {
             tick: instrument.tick(),
-            lot_mantissa: 1,
+            lot_mantissa: instrument.lot().mantissa,
             instrument: instrument.id(),
             lot_decimals: instrument.lot().decimals,
             symbol: instrument.symbol(),
@@ -601,4 +601,34 @@ fn instruments_that_cannot_be_told_apart_are_refused() {
     let high = feed(&[instrument(1 << 21)]);
     assert_eq!(high, Err(NativeConfigError::NumberTooHigh(InstrumentId(1 << 21))));
     assert_eq!(feed(&[instrument(1 << 20), instrument(0)]), Ok(()));
+}
+
+#[test]
+fn an_instrument_that_the_feed_defines_otherwise_is_named() {
+    let own = [1, 2, 3, 4].map(instrument);
+    let of =
+        |at: usize, tick, lot| Instrument::new(own[at].id(), own[at].symbol(), tick, lot).unwrap();
+    let (tick, lot) = (own[0].tick(), |mantissa, decimals| Qty { mantissa, decimals });
+    // As it is, the same written otherwise, another tick, another lot.
+    let told =
+        [own[0], of(1, tick, lot(10, 3)), of(2, Price(2), own[2].lot()), of(3, tick, lot(2, 4))];
+    let mut publisher = Publisher::new(&told, STREAM, 1);
+    let config = NativeConfig {
+        instruments: &own,
+        stream_id: None,
+        level_capacity: 256,
+        has_retransmission: false,
+    };
+    let mut feed = NativeFeed::new(&config, Nanos(1)).unwrap();
+    let mut cycle = |feed: &mut NativeFeed| {
+        for _ in 0..16 {
+            let snapshot = publisher.snapshot();
+            assert!(feed.decode(Nanos(2), Source::SNAPSHOT, &snapshot).is_none());
+        }
+        let mut named: Vec<_> = std::iter::from_fn(|| feed.poll_contradiction()).collect();
+        named.sort_unstable();
+        named
+    };
+    assert_eq!(cycle(&mut feed), [InstrumentId(3), InstrumentId(4)]);
+    assert_eq!(cycle(&mut feed), [InstrumentId(3), InstrumentId(4)], "as long as it says so");
 }

@@ -233,7 +233,7 @@ fn an_order_that_is_worth_too_much_is_refused() {
         orders.last_trade_collar_ppm = OrderLimits::NO_COLLAR;
         orders.notional_max = Amount::MAX - Amount(1);
     });
-    let dear = Price(i64::MAX - i64::MAX % DEFINITION.tick.0);
+    let dear = Price(i64::MAX - i64::MAX % DEFINITION.ticks.smallest().0);
     let market = Reference { bid: None, ask: Some(dear), last: None };
     let terms = OrderTerms { price: dear, lots: Lots(i64::MAX), ..buy() };
     let answer = risk.check(Nanos(1), id(1), &terms, &market, no_own);
@@ -455,4 +455,58 @@ fn what_is_used_can_be_looked_at() {
     assert_eq!(left.orders, 2);
     let nobody = limited.messages_left(Nanos::ZERO, MessagesOf::User(UserId(200)));
     assert_eq!(nobody, MessagesLeft::default());
+}
+
+#[test]
+fn a_price_is_held_against_the_tick_that_holds_there() {
+    let steps = [50, 120].map(|at| TickStep { from: price(at), tick: Price(price(at).0 / 100) });
+    let ticks = CENTS.with_steps(&steps).unwrap();
+    let (collar_ppm, last_trade_collar_ppm) = (OrderLimits::NO_COLLAR, OrderLimits::NO_COLLAR);
+    let mut risk =
+        orders(|orders| *orders = OrderLimits { collar_ppm, last_trade_collar_ppm, ..ORDERS });
+    risk.define(APPLE, RiskInstrument { ticks, ..DEFINITION }).unwrap();
+    let cents = |cents: i64| Price(cents * Price::SCALE / 100);
+    for (number, at) in (1..).zip([1, 4_999, 5_000, 5_050, 11_950, 12_000, 12_120]) {
+        let terms = OrderTerms { price: cents(at), ..buy() };
+        assert_eq!(send(&mut risk, number, &terms), SENT, "{at} cents");
+    }
+    for at in [-5_000, 0, 5_001, 5_049, 11_999, 12_050, 12_121] {
+        let terms = OrderTerms { price: cents(at), ..buy() };
+        assert_refused(&mut risk, 9, &terms, RiskReject::Tick);
+        let stop = OrderTerms { stop_price: Some(cents(at)), ..buy() };
+        assert_refused(&mut risk, 9, &stop, RiskReject::Tick);
+    }
+}
+
+#[test]
+fn an_order_that_is_worth_less_than_the_venue_takes_is_refused() {
+    let mut risk = risk();
+    let notional_min = Amount::whole(500);
+    risk.define(APPLE, RiskInstrument { notional_min, ..DEFINITION }).unwrap();
+    assert_refused(&mut risk, 1, &order(Side::Buy, 99, 5), RiskReject::MinNotional);
+    assert_eq!(send(&mut risk, 1, &order(Side::Buy, 100, 5)), SENT);
+    assert_eq!(send(&mut risk, 2, &order(Side::Buy, 99, 6)), SENT);
+}
+
+#[test]
+fn reference_data_of_an_instrument_become_what_it_is_checked_against() {
+    let symbol = Symbol::new(b"APPLE").unwrap();
+    let lot = Qty { mantissa: 1, decimals: 1 };
+    let plain = Instrument::new(APPLE, symbol, price(1), lot).unwrap();
+    let of = |instrument: Result<Instrument, _>| RiskInstrument::of(&instrument.unwrap());
+    let simple = of(Ok(plain)).unwrap();
+    assert_eq!((simple.lots_min, simple.notional_min), (Lots(1), Amount::ZERO));
+    assert_eq!(simple.lot_value, Price::SCALE / 10);
+
+    let dear = of(plain.with_multiplier(Qty { mantissa: 25, decimals: 1 })).unwrap();
+    assert_eq!(dear.lot_value, Price::SCALE / 4);
+    let inverse = of(plain.with_kind(ContractKind::Inverse).with_multiplier(Qty::whole(50)));
+    assert_eq!(inverse.unwrap().lot_value, -5 * Price::SCALE);
+    let least = of(plain.with_minima(Lots(3), price(7))).unwrap();
+    assert_eq!((least.lots_min, least.notional_min), (Lots(3), Amount::whole(7)));
+
+    // Worth with digits below 1e-9, or more than there is room for.
+    for (mantissa, decimals) in [(1, 9), (i64::MAX, 0), (1, 200)] {
+        assert_eq!(of(plain.with_multiplier(Qty { mantissa, decimals })), None, "{mantissa}");
+    }
 }
