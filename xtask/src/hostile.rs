@@ -42,10 +42,14 @@ const STAGES: &[Stage] = &[
     tls("tls-fix"),
     tcp("venue-orders"),
     tcp("drop-copies"),
+    tcp("web-http"),
+    tcp("web-fix"),
+    tcp("recorded-stream"),
     udp("aeron-publication"),
     udp("aeron-subscription"),
     udp("lease"),
     udp("retransmission"),
+    udp("feed"),
     udp("shared-memory"),
 ];
 

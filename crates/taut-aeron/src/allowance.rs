@@ -6,17 +6,12 @@ const BYTES_MAX: i64 = 1 << 16;
 /// One budget for all addresses that have not proved themselves: whoever writes another's address
 /// as his own makes it hear no more bytes than he sends. Each datagram that it hears answers one,
 /// so that this holds with the headers of UDP and IP, too.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Allowance {
     bytes: i64,
 }
 
 impl Allowance {
-    /// An allowance with so many bytes to begin with.
-    pub const fn new(head_start: i64) -> Self {
-        Self { bytes: head_start }
-    }
-
     /// A datagram of so many bytes came from somebody unproved, or what was sent went to somebody
     /// who has proved himself since.
     pub fn earn(&mut self, bytes: usize) {
@@ -45,9 +40,10 @@ mod tests {
 
     #[test]
     fn no_more_is_paid_than_came_and_what_came_is_not_saved_for_ever() {
-        let mut allowance = Allowance::new(4);
-        assert!(!allowance.pay(40));
+        let mut allowance = Allowance::default();
         allowance.earn(36);
+        assert!(!allowance.pay(40), "more than came");
+        allowance.earn(4);
         assert!(allowance.pay(40) && !allowance.pay(1));
         (0..100).for_each(|_| allowance.earn(36));
         let paid = (0..100).filter(|_| allowance.pay(40)).count();

@@ -83,7 +83,7 @@ impl Subscription {
             sessions: Sessions::new(),
             events: VecDeque::with_capacity(EVENTS_MAX),
             outbox: VecDeque::with_capacity(OUTBOX_MAX),
-            allowance: Allowance::new(0),
+            allowance: Allowance::default(),
             ended: VecDeque::with_capacity(ENDED_MAX),
             cookies: Cookies::new(config.secret),
             elicited: 0,

@@ -28,10 +28,7 @@ pub fn open(sources_max: usize) -> Result<EventLoop<EpollKernel>, Failure> {
 
 /// What a listener made of those who came and did not stay, if there were any.
 pub fn not_served(counters: AdmissionCounters) -> Option<String> {
-    let AdmissionCounters { refused, evicted, late, .. } = counters;
-    (refused + evicted + late > 0).then(|| {
-        format!("not served: {refused} beyond the slots, {evicted} gave way, {late} were late")
-    })
+    (counters.turned_away() > 0).then(|| format!("not served: {counters}"))
 }
 
 /// Runs it until its handler stops it.

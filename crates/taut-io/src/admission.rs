@@ -2,14 +2,23 @@
 //!
 //! A connection is a stranger until its owner [proves](crate::Io::prove) it: its handshake or its
 //! Logon is over. A stranger has a deadline that no byte of it moves, and gives way when a slot is
-//! wanted: the oldest stranger of the source that has most of them. Who has proved itself is never
-//! evicted; where all slots, or all of a source's, are taken by such, the newcomer is refused.
+//! wanted: a stranger of the source that has most of them. Who has proved itself is never evicted;
+//! where all slots, or all of a source's, are taken by such, the newcomer is refused.
+//!
+//! A source's strangers are told apart by how far they have come: silent, heard once, twice, three
+//! times or more, and [at rest](crate::Io::rest) between two requests, for the first time or again.
+//! Of the steps the one with most strangers loses the one who has been there longest. So a flood
+//! that stops at some step of a handshake evicts itself, and those that go on beside it, from the
+//! same address, are spared.
 //!
 //! The table is pure: it knows no socket and reads no clock. Its memory is taken when the listener
 //! is opened. A decision costs a look at every slot, and is made once per connection.
 
 use alloc::boxed::Box;
+use core::cmp::Reverse;
+use core::fmt;
 use core::net::IpAddr;
+use core::ops::Add;
 
 use taut_types::{Host, Nanos};
 
@@ -54,25 +63,72 @@ pub struct AdmissionCounters {
     pub refused: u64,
     /// Strangers that gave way to a newcomer.
     pub evicted: u64,
-    /// Strangers that were not proved in time.
+    /// Strangers that were not proved in time, and connections that were at rest for too long.
     pub late: u64,
+}
+
+impl AdmissionCounters {
+    /// Who was refused, gave way or was late.
+    #[must_use]
+    pub const fn turned_away(&self) -> u64 {
+        self.refused + self.evicted + self.late
+    }
+}
+
+/// Of several listeners together.
+impl Add for AdmissionCounters {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            admitted: self.admitted + other.admitted,
+            proved: self.proved + other.proved,
+            refused: self.refused + other.refused,
+            evicted: self.evicted + other.evicted,
+            late: self.late + other.late,
+        }
+    }
+}
+
+/// Who was turned away, for an operator to read.
+impl fmt::Display for AdmissionCounters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { refused, evicted, late, .. } = self;
+        write!(f, "{refused} beyond the slots, {evicted} gave way, {late} were late")
+    }
 }
 
 /// Where a connection comes from; nowhere when it came by a Unix socket.
 type Source = Option<Host>;
+
+/// Steps of strangers: from silent to heard three times, at rest, and at rest again.
+const STEPS: usize = 6;
+/// So often heard, and more often.
+const HEARD_MAX: u8 = 3;
+const AT_REST: u8 = 4;
+const AT_REST_AGAIN: u8 = 5;
 
 /// A source with connections; free without any.
 #[derive(Clone, Copy, Debug)]
 struct Origin {
     source: Source,
     connections: u32,
-    strangers: u32,
+    /// At each step.
+    strangers: [u32; STEPS],
+}
+
+impl Origin {
+    /// Strangers at a step.
+    fn at(&mut self, step: u8) -> &mut u32 {
+        &mut self.strangers[usize::from(step)]
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Standing {
     Free,
-    Stranger,
+    /// At a step.
+    Stranger(u8),
     Proved,
 }
 
@@ -82,9 +138,19 @@ struct Slot {
     stream: Handle,
     /// Its place among the origins.
     origin: usize,
-    /// Connections that were let in before it.
+    /// Of the step that it took last.
     serial: u64,
     deadline: Nanos,
+    /// It has proved itself, if only for a time.
+    was_proved: bool,
+    has_rested: bool,
+}
+
+impl Slot {
+    /// The step at which a stranger is.
+    const fn step(&self) -> Option<u8> {
+        if let Standing::Stranger(step) = self.standing { Some(step) } else { None }
+    }
 }
 
 /// The slot of a stream that a listener let in.
@@ -109,7 +175,11 @@ pub(crate) struct AdmissionTable {
     slots: Box<[Slot]>,
     origins: Box<[Origin]>,
     taken: usize,
+    /// Steps that strangers have taken.
+    serials: u64,
     counters: AdmissionCounters,
+    /// When the loop looks for those who are late.
+    pub looks_at: Nanos,
 }
 
 impl AdmissionTable {
@@ -123,14 +193,18 @@ impl AdmissionTable {
             origin: 0,
             serial: 0,
             deadline: Nanos::MAX,
+            was_proved: false,
+            has_rested: false,
         };
-        let origin = Origin { source: None, connections: 0, strangers: 0 };
+        let origin = Origin { source: None, connections: 0, strangers: [0; STEPS] };
         Self {
             limits: *limits,
             slots: alloc::vec![slot; count].into(),
             origins: alloc::vec![origin; count].into(),
             taken: 0,
+            serials: 0,
             counters: AdmissionCounters::default(),
+            looks_at: Nanos::MAX,
         }
     }
 
@@ -144,7 +218,7 @@ impl AdmissionTable {
         let mut instead_of = None;
         if has_its_share || self.taken == self.slots.len() {
             let only = if has_its_share { known } else { None };
-            let Some(at) = self.oldest_stranger(only, None) else {
+            let Some(at) = self.who_gives_way(only, None) else {
                 self.counters.refused += 1;
                 return None;
             };
@@ -158,13 +232,16 @@ impl AdmissionTable {
         let entry = &mut self.origins[origin];
         entry.source = source;
         entry.connections += 1;
-        entry.strangers += u32::from(is_stranger);
+        *entry.at(0) += u32::from(is_stranger);
+        self.serials += 1;
         self.slots[slot] = Slot {
-            standing: if is_stranger { Standing::Stranger } else { Standing::Proved },
+            standing: if is_stranger { Standing::Stranger(0) } else { Standing::Proved },
             stream,
             origin,
-            serial: self.counters.admitted,
+            serial: self.serials,
             deadline: timeout.map_or(Nanos::MAX, |span| Nanos(now.0.saturating_add(span.0))),
+            was_proved: !is_stranger,
+            has_rested: false,
         };
         self.taken += 1;
         self.counters.admitted += 1;
@@ -175,28 +252,44 @@ impl AdmissionTable {
     /// The loop has no place left: the stranger that gives way to whoever comes next, if there is
     /// one besides `newcomer`.
     pub fn make_room(&mut self, newcomer: Option<usize>) -> Option<Handle> {
-        let at = self.oldest_stranger(None, newcomer)?;
+        let at = self.who_gives_way(None, newcomer)?;
         Some(self.evict(at))
+    }
+
+    /// Something came from a connection: a stranger takes a step, up to the last.
+    pub fn hear(&mut self, slot: usize) {
+        if let Some(&Slot { standing: Standing::Stranger(step @ ..HEARD_MAX), .. }) =
+            self.slots.get(slot)
+        {
+            self.move_to(slot, Standing::Stranger(step + 1));
+        }
     }
 
     /// A connection has proved itself.
     pub fn prove(&mut self, slot: usize) {
-        let Some(slot) = self.slots.get_mut(slot) else { return };
-        if slot.standing == Standing::Stranger {
-            slot.standing = Standing::Proved;
-            self.origins[slot.origin].strangers -= 1;
-            self.counters.proved += 1;
+        if let Some(&Slot { standing: Standing::Stranger(_), .. }) = self.slots.get(slot) {
+            self.move_to(slot, Standing::Proved);
+            let was_proved = core::mem::replace(&mut self.slots[slot].was_proved, true);
+            self.counters.proved += u64::from(!was_proved);
+        }
+    }
+
+    /// A connection waits for nothing: until it is proved again it gives way like a stranger, and
+    /// is late at `deadline`.
+    pub fn rest(&mut self, slot: usize, deadline: Nanos) {
+        if self.slots.get(slot).is_some_and(|slot| slot.standing != Standing::Free) {
+            let again = core::mem::replace(&mut self.slots[slot].has_rested, true);
+            let step = if again { AT_REST_AGAIN } else { AT_REST };
+            self.move_to(slot, Standing::Stranger(step));
+            self.slots[slot].deadline = deadline;
         }
     }
 
     /// A connection is gone.
     pub fn release(&mut self, slot: usize) {
-        let Some(slot) = self.slots.get_mut(slot) else { return };
-        if slot.standing != Standing::Free {
-            let origin = &mut self.origins[slot.origin];
-            origin.connections -= 1;
-            origin.strangers -= u32::from(slot.standing == Standing::Stranger);
-            slot.standing = Standing::Free;
+        if self.slots.get(slot).is_some_and(|slot| slot.standing != Standing::Free) {
+            self.move_to(slot, Standing::Free);
+            self.origins[self.slots[slot].origin].connections -= 1;
             self.taken -= 1;
         }
     }
@@ -209,7 +302,7 @@ impl AdmissionTable {
 
     /// Takes the slot of a stranger whose time is up.
     pub fn pop_late(&mut self, now: Nanos) -> Option<Handle> {
-        let is_late = |slot: &Slot| slot.standing == Standing::Stranger && now >= slot.deadline;
+        let is_late = |slot: &Slot| slot.step().is_some() && now >= slot.deadline;
         let at = self.slots.iter().position(is_late)?;
         self.counters.late += 1;
         let stream = self.slots[at].stream;
@@ -219,25 +312,44 @@ impl AdmissionTable {
 
     /// When the next stranger's time is up.
     pub fn next_deadline(&self) -> Option<Nanos> {
-        let strangers = self.slots.iter().filter(|slot| slot.standing == Standing::Stranger);
+        let strangers = self.slots.iter().filter(|slot| slot.step().is_some());
         strangers.map(|slot| slot.deadline).min()
+    }
+
+    /// Whether who comes is a stranger at first.
+    pub const fn has_strangers(&self) -> bool {
+        self.limits.handshake_timeout.is_some()
     }
 
     pub const fn counters(&self) -> AdmissionCounters {
         self.counters
     }
 
-    /// The oldest stranger of this origin, or of the one that has most strangers.
-    fn oldest_stranger(&self, only: Option<usize>, except: Option<usize>) -> Option<usize> {
-        let slots = self.slots.iter().enumerate().filter(|(at, slot)| {
-            slot.standing == Standing::Stranger
-                && Some(*at) != except
-                && only.is_none_or(|only| slot.origin == only)
+    /// Of this origin, or of the one that has most strangers: who has been longest at the step at
+    /// which most of them are.
+    fn who_gives_way(&self, only: Option<usize>, except: Option<usize>) -> Option<usize> {
+        let strangers = self.slots.iter().enumerate().filter_map(|(at, slot)| {
+            let origin = &self.origins[slot.origin];
+            let beside_it = origin.strangers[usize::from(slot.step()?)];
+            let may = Some(at) != except && only.is_none_or(|only| slot.origin == only);
+            let all: u32 = origin.strangers.iter().sum();
+            may.then_some((Reverse(all), Reverse(beside_it), slot.serial, at))
         });
-        let oldest = slots.min_by_key(|(_, slot)| {
-            (core::cmp::Reverse(self.origins[slot.origin].strangers), slot.serial)
-        });
-        oldest.map(|(at, _)| at)
+        strangers.min().map(|(.., at)| at)
+    }
+
+    /// Gives a connection another standing, from now on.
+    fn move_to(&mut self, slot: usize, standing: Standing) {
+        self.serials += 1;
+        let slot = &mut self.slots[slot];
+        let origin = &mut self.origins[slot.origin];
+        if let Standing::Stranger(step) = slot.standing {
+            *origin.at(step) -= 1;
+        }
+        (slot.standing, slot.serial) = (standing, self.serials);
+        if let Standing::Stranger(step) = standing {
+            *origin.at(step) += 1;
+        }
     }
 
     fn evict(&mut self, slot: usize) -> Handle {
@@ -287,6 +399,80 @@ mod tests {
         assert_eq!(table.counters().evicted, 999 - 7);
         table.prove(0);
         assert_eq!(table.counters().proved, 1);
+    }
+
+    #[test]
+    fn who_goes_on_is_spared_while_a_flood_from_its_own_address_stops_at_any_step() {
+        for flood_stops_at in 0..4 {
+            let mut table = table(64, 32);
+            let mut number = 0;
+            let mut flood = |table: &mut AdmissionTable, count| {
+                for _ in 0..count {
+                    number += 1;
+                    let slot = admit(table, 1, number).expect("room").slot;
+                    (0..flood_stops_at).for_each(|_| table.hear(slot));
+                }
+            };
+            flood(&mut table, 100);
+            let good = admit(&mut table, 1, 0).expect("room").slot;
+            // Between two of its steps come as many as there are slots for its source, nearly.
+            for _ in 0..4 {
+                flood(&mut table, 30);
+                table.hear(good);
+            }
+            table.prove(good);
+            assert_eq!(table.slots[good].stream, stream(0), "stops at {flood_stops_at}");
+            assert_eq!(table.counters().proved, 1, "stops at {flood_stops_at}");
+        }
+    }
+
+    #[test]
+    fn the_silent_do_not_evict_those_who_speak_however_many_they_are() {
+        let mut table = table(64, 32);
+        let good = admit(&mut table, 1, 0).expect("room").slot;
+        table.hear(good);
+        for number in 1..10_000 {
+            let victim = admit(&mut table, 1, number).expect("room").instead_of;
+            assert_ne!(victim, Some(stream(0)));
+        }
+    }
+
+    #[test]
+    fn who_comes_back_to_ask_is_spared_by_those_who_ask_once_and_stay() {
+        let mut table = table(64, 32);
+        let good = admit(&mut table, 1, 0).expect("room").slot;
+        for _ in 0..2 {
+            table.prove(good);
+            table.rest(good, SECOND);
+        }
+        for number in 1..1_000 {
+            let admitted = admit(&mut table, 1, number).expect("room");
+            assert_ne!(admitted.instead_of, Some(stream(0)));
+            table.prove(admitted.slot);
+            table.rest(admitted.slot, SECOND);
+        }
+    }
+
+    #[test]
+    fn a_connection_at_rest_gives_way_to_a_newcomer_and_has_a_deadline_until_it_is_proved_again() {
+        let mut table = table(4, 4);
+        for number in 0..4 {
+            let slot = admit(&mut table, 1, number).expect("room").slot;
+            table.prove(slot);
+            table.rest(slot, SECOND + Nanos(number.into()));
+        }
+        // It asked once more, so that another has rested longest.
+        table.prove(0);
+        table.rest(0, SECOND + SECOND);
+        let newcomer = admit(&mut table, 1, 4).expect("the longest at rest gives way");
+        assert_eq!(newcomer.instead_of, Some(stream(1)));
+        table.prove(newcomer.slot);
+        assert_eq!(table.pop_late(SECOND + Nanos(2)), Some(stream(2)));
+        table.prove(3);
+        assert_eq!(table.next_deadline(), Some(SECOND + SECOND));
+        assert_eq!(table.pop_late(SECOND + SECOND), Some(stream(0)));
+        let counters = table.counters();
+        assert_eq!((counters.proved, counters.evicted, counters.late), (5, 1, 2));
     }
 
     #[test]
@@ -350,7 +536,7 @@ mod tests {
     proptest! {
         #[test]
         fn slots_and_shares_are_never_exceeded_and_every_slot_is_given_back(
-            steps in proptest::collection::vec((0u8..4, 0u32..5, 0usize..8), 0..400),
+            steps in proptest::collection::vec((0u8..6, 0u32..5, 0usize..8), 0..400),
         ) {
             let mut table = table(6, 4);
             let mut open: Vec<(usize, Handle, u32, bool)> = Vec::new();
@@ -377,9 +563,17 @@ mod tests {
                         table.prove(open[at].0);
                     }
                     3 if !open.is_empty() => table.release(open.remove(at).0),
+                    4 if !open.is_empty() => table.hear(open[at].0),
+                    5 if !open.is_empty() => {
+                        open[at].3 = false;
+                        table.rest(open[at].0, SECOND);
+                    }
                     _ => {}
                 }
                 prop_assert!(open.len() <= 6 && table.taken == open.len());
+                let strangers = table.origins.iter().map(|it| it.strangers.iter().sum::<u32>());
+                let expected = open.iter().filter(|it| !it.3).count();
+                prop_assert_eq!(strangers.sum::<u32>() as usize, expected);
                 for from in 0..5 {
                     prop_assert!(open.iter().filter(|it| it.2 == from).count() <= 4);
                 }

@@ -23,7 +23,9 @@ impl<K: Kernel> Io<K> {
     /// # Errors
     /// A stale handle.
     pub fn prove(&mut self, stream: Handle) -> Result<(), IoError> {
-        if let Some(place) = self.sources.get(stream)?.place
+        let source = self.sources.get(stream)?;
+        source.is_stranger = false;
+        if let Some(place) = source.place
             && let Some(table) = self.sources.admissions(place.listener)
         {
             table.prove(place.slot);
@@ -31,14 +33,42 @@ impl<K: Kernel> Io<K> {
         Ok(())
     }
 
+    /// A stream that a listener accepted waits for nothing, between two requests of a protocol
+    /// without sessions. From now on it gives way to a newcomer as strangers do, and is closed
+    /// (`TimedOut`) after `span`, unless it is [proved](Io::prove) again. For any other stream this
+    /// does nothing. Cost: a look at every slot of the listener.
+    ///
+    /// # Errors
+    /// A stale handle.
+    pub fn rest(&mut self, stream: Handle, span: Nanos) -> Result<(), IoError> {
+        let deadline = Nanos(self.now.0.saturating_add(span.0));
+        let Some(place) = self.sources.get(stream)?.place else { return Ok(()) };
+        if let Some(table) = self.sources.admissions(place.listener) {
+            table.rest(place.slot, deadline);
+        }
+        if !self.watch_strangers(place.listener) {
+            // Without a timer nobody would end it.
+            self.dismiss(stream, IoError::TimedOut);
+        }
+        Ok(())
+    }
+
+    /// Something came from a stranger.
+    pub(crate) fn hear(&mut self, stream: Handle) {
+        if let Ok(source) = self.sources.get(stream)
+            && let Some(place) = source.place
+            && let Some(table) = self.sources.admissions(place.listener)
+        {
+            table.hear(place.slot);
+        }
+    }
+
     /// What a listener has counted so far.
     ///
     /// # Errors
     /// A stale handle.
-    pub fn admission_counters(&mut self, listener: Handle) -> Result<AdmissionCounters, IoError> {
-        self.sources.get(listener)?;
-        let table = self.sources.admissions(listener);
-        Ok(table.map_or(AdmissionCounters::default(), |table| table.counters()))
+    pub fn admission_counters(&self, listener: Handle) -> Result<AdmissionCounters, IoError> {
+        self.sources.admission_counters(listener)
     }
 
     /// A listener begins.
@@ -59,11 +89,13 @@ impl<K: Kernel> Io<K> {
         let (now, is_full) = (self.now, self.sources.vacant().is_none());
         let table = self.sources.admissions(listener)?;
         let admitted = table.admit(now, from, stream)?;
+        let is_stranger = table.has_strangers();
         // The loop's last place is for who comes next: nobody can wait for it.
         let own = if is_full { table.make_room(Some(admitted.slot)) } else { None };
         let room = if is_full && own.is_none() { self.sources.make_room(listener) } else { own };
         if let Ok(source) = self.sources.get(stream) {
             source.place = Some(Place { listener, slot: admitted.slot });
+            source.is_stranger = is_stranger;
         }
         for victim in [admitted.instead_of, room].into_iter().flatten() {
             self.dismiss(victim, IoError::Evicted);
@@ -94,14 +126,20 @@ impl<K: Kernel> Io<K> {
     /// One timer for each listener, not later than its next stranger's deadline; whether there is
     /// one, or none is needed.
     fn watch_strangers(&mut self, listener: Handle) -> bool {
-        if self.sources.get(listener).is_ok_and(|it| it.life_deadline.is_some()) {
+        let timer = self.sources.get(listener).ok().and_then(|it| it.life_deadline.take());
+        let Some(table) = self.sources.admissions(listener) else { return true };
+        let Some(next) = table.next_deadline() else {
+            timer.map(|timer| self.timers.cancel(timer));
             return true;
-        }
-        let next = self.sources.admissions(listener).and_then(|table| table.next_deadline());
-        let Some(next) = next else { return true };
-        // What is due already has its turn after everybody else's.
-        let next = next.max(self.now + Nanos(1));
-        let armed = self.timers.arm(next, None, Purpose::Handshakes(listener));
+        };
+        let armed = if timer.is_some() && table.looks_at <= next {
+            timer
+        } else {
+            // What is due already has its turn after everybody else's.
+            table.looks_at = next.max(self.now + Nanos(1));
+            timer.map(|timer| self.timers.cancel(timer));
+            self.timers.arm(table.looks_at, None, Purpose::Handshakes(listener))
+        };
         if let Ok(source) = self.sources.get(listener) {
             source.life_deadline = armed;
         }

@@ -260,6 +260,9 @@ impl<K: Kernel, H: Handler<K>> Dispatch<'_, K, H> {
         if !readable && !writable {
             return;
         }
+        if readable && source.is_stranger {
+            self.io.hear(handle);
+        }
         let calls = self.io.kernel.calls();
         self.tell(Completion::Ready { source: handle, readable, writable });
         // Who only takes note reads after the turn, and is told again when it has not.
@@ -292,6 +295,9 @@ impl<K: Kernel, H: Handler<K>> Dispatch<'_, K, H> {
             match self.io.kernel.receive(handle.index, self.buffers) {
                 Ok(Received::Some { lease, more }) => {
                     source.readable = more;
+                    if source.is_stranger {
+                        self.io.hear(handle);
+                    }
                     let bytes = K::bytes(self.buffers, &lease);
                     self.left = self.left.saturating_sub(1);
                     self.done += 1;

@@ -5,8 +5,11 @@ use core::fmt;
 use taut_sys::SysError;
 use taut_types::Nanos;
 
+use crate::admission::AdmissionCounters;
 use crate::config::LoopConfig;
 use crate::dispatch::{Dispatch, Handler, earlier};
+use crate::error::IoError;
+use crate::handle::Handle;
 use crate::io::Io;
 use crate::kernel::Kernel;
 use crate::source::Kind;
@@ -32,6 +35,14 @@ impl<K: Kernel> EventLoop<K> {
     #[inline]
     pub const fn io(&mut self) -> &mut Io<K> {
         &mut self.io
+    }
+
+    /// As [`Io::admission_counters`].
+    ///
+    /// # Errors
+    /// A stale handle.
+    pub fn admission_counters(&self, listener: Handle) -> Result<AdmissionCounters, IoError> {
+        self.io.admission_counters(listener)
     }
 
     /// The kernel, for what only it knows.

@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 
 use taut_sys::{Address, StreamOptions, SysError};
 
-use crate::admission::{AdmissionTable, Place};
+use crate::admission::{AdmissionCounters, AdmissionTable, Place};
 use crate::error::{IoError, Misuse};
 use crate::handle::{Handle, TimerId};
 use crate::outgoing::Outgoing;
@@ -53,6 +53,8 @@ pub(crate) struct Source {
     /// Its owner reads it, and is told when there is something.
     pub watched: bool,
     pub ended: bool,
+    /// It may give way: what comes from it is a step.
+    pub is_stranger: bool,
     /// Close when everything is sent and the peer has ended too.
     pub graceful: bool,
     pub sending: Sending,
@@ -90,6 +92,7 @@ impl Source {
             receiving: false,
             watched: false,
             ended: false,
+            is_stranger: false,
             graceful: false,
             sending: Sending::Open,
             receive_fault: None,
@@ -203,6 +206,14 @@ impl Sources {
     /// The slots of a listener that is open.
     pub fn admissions(&mut self, listener: Handle) -> Option<&mut AdmissionTable> {
         self.get(listener).ok()?.admissions.as_deref_mut()
+    }
+
+    /// What a listener counted.
+    pub fn admission_counters(&self, listener: Handle) -> Result<AdmissionCounters, IoError> {
+        self.check(listener).map_err(|_| IoError::Misuse(Misuse::StaleHandle))?;
+        let source = self.table.get(listener.index as usize);
+        let table = source.and_then(|source| source.admissions.as_deref());
+        Ok(table.map_or(AdmissionCounters::default(), AdmissionTable::counters))
     }
 
     /// The loop has no place left: a stranger of another listener that gives way.

@@ -87,6 +87,7 @@ fn recorded(
 
 /// The counters that a reader of the report may ask for.
 pub fn named(counters: &VenueCounters) -> Vec<(String, u64)> {
+    let came = counters.order_connections + counters.stream_connections;
     [
         ("flow commands", counters.flow_commands),
         ("flow commands refused", counters.flow_rejects),
@@ -98,6 +99,9 @@ pub fn named(counters: &VenueCounters) -> Vec<(String, u64)> {
         ("requests and packets refused", counters.retransmit_refused),
         ("datagrams sent again", counters.send_retries),
         ("cancelled on disconnect", counters.cancels_on_disconnect),
+        ("connections beyond the slots", came.refused),
+        ("connections that gave way", came.evicted),
+        ("connections that were late", came.late),
     ]
     .map(|(name, count)| (name.to_owned(), count))
     .to_vec()

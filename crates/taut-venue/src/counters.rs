@@ -1,5 +1,7 @@
 //! What a venue has done.
 
+use taut_io::AdmissionCounters;
+
 /// Counts since the venue was built.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -66,4 +68,8 @@ pub struct VenueCounters {
     pub trades: u64,
     /// Execution reports and cancel rejects that were sent.
     pub reports: u64,
+    /// Connections to where orders are taken.
+    pub order_connections: AdmissionCounters,
+    /// Connections to a recorded venue's own stream.
+    pub stream_connections: AdmissionCounters,
 }

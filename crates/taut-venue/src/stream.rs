@@ -8,8 +8,8 @@ use taut_net::{WsEvent, WsStream};
 use taut_sys::StreamOptions;
 use taut_ws::{CloseCode, Connection, Event, KeepAlive, Outbox, WsConfig};
 
-/// Clients at once.
-pub const CLIENTS_MAX: usize = 4;
+/// Clients at once, with those whose upgrade is under way.
+pub const CLIENTS_MAX: usize = 64;
 /// What waits for a client that reads slowly.
 const SEND_BYTES_MAX: usize = 4 << 20;
 /// What may wait for a client before the flow waits for it.
@@ -97,6 +97,11 @@ impl Streams {
                 let _ = io.close(client.ws.stream());
             }
         }
+    }
+
+    /// Where clients come to.
+    pub const fn listener(&self) -> Option<Handle> {
+        self.listener
     }
 
     /// Whether a client is so far behind that the flow should wait for it.

@@ -277,6 +277,10 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
     pub fn counters(&self) -> VenueCounters {
         let channels =
             || self.exchange.publisher.lines.channels().chain([self.snapshots.channel()]);
+        let came_to = |listener: Option<Handle>| {
+            let counters = listener.map(|it| self.events.admission_counters(it).ok());
+            counters.flatten().unwrap_or_default()
+        };
         VenueCounters {
             send_retries: channels().map(|channel| channel.retries).sum(),
             send_failures: channels().map(|channel| channel.failures).sum(),
@@ -285,6 +289,8 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
             sessions: self.connections.clients.logged_on,
             session_refusals: self.connections.clients.refused,
             reports: self.connections.clients.reports,
+            order_connections: came_to(Some(self.connections.orders)),
+            stream_connections: came_to(self.connections.streams.listener()),
             ..self.exchange.counters()
         }
     }

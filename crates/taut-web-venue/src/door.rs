@@ -1,4 +1,10 @@
 //! The driver: listeners and connections on the venue's loop, HTTP and WebSocket on one port.
+//!
+//! A WebSocket proves itself with its upgrade and a FIX session with the Logon that is accepted.
+//! HTTP has no session: a connection stays for as long as its requests wait, and gives way to a
+//! newcomer while it is idle.
+
+mod client;
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
@@ -6,24 +12,23 @@ use std::net::SocketAddr;
 use taut_book::OrderBook;
 use taut_engine::{Command, Event};
 use taut_fix::Now;
-use taut_io::{Admission, Completion, Handle, Io, Kernel};
+use taut_io::{Admission, AdmissionCounters, Completion, Handle, Io, Kernel};
 use taut_net::TlsServerConfig;
 use taut_sys::{Address, StreamOptions};
 use taut_types::Nanos;
 use taut_venue::{Observer, VenueError};
-use taut_ws::{Connection, Event as WsEvent, KeepAlive, State, WsConfig};
+use taut_ws::Event as WsEvent;
 
-use crate::front::{Front, HttpRequest, Output};
-use crate::http::{self, Parsed};
+use crate::door::client::{Client, Speaks};
+use crate::front::{Front, Output};
+use crate::http;
 use crate::wire::Wire;
 
-/// What a client may leave unread before it is cut off.
-const PENDING_BYTES_MAX: usize = 16 << 20;
-/// Requests of one connection that wait for their answer.
-const PIPELINED_MAX: usize = 16;
+/// From being accepted to the first request, the upgrade or the Logon.
+const HANDSHAKE: Nanos = Nanos::from_secs(10);
 
 /// Where a door listens.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct DoorConfig {
     /// Plain HTTP and WebSocket.
     pub plain: Vec<SocketAddr>,
@@ -35,8 +40,29 @@ pub struct DoorConfig {
     pub fix_tls: Vec<SocketAddr>,
     /// The certificate of what is over TLS.
     pub identity: Option<TlsServerConfig>,
-    /// Connections at the most.
+    /// Connections at the most, of which one source has half.
     pub connections_max: usize,
+    /// How long an HTTP connection may stay without a request; a newcomer ends it sooner.
+    pub idle_timeout: Nanos,
+    /// What waits for all clients together, and the messages that have not come whole. Over it, who
+    /// has most of it is cut off.
+    pub memory_bytes_max: usize,
+}
+
+impl Default for DoorConfig {
+    /// Nowhere, with 512 connections, a minute, and 256 MiB.
+    fn default() -> Self {
+        Self {
+            plain: Vec::new(),
+            tls: Vec::new(),
+            fix: Vec::new(),
+            fix_tls: Vec::new(),
+            identity: None,
+            connections_max: 512,
+            idle_timeout: Nanos::from_secs(60),
+            memory_bytes_max: 256 << 20,
+        }
+    }
 }
 
 /// A venue's front end: give it to
@@ -55,6 +81,10 @@ pub struct Door<F> {
     now: Now,
     /// Whether something has come that nobody has served.
     has_work: bool,
+    /// What all clients had at the last turn.
+    memory_bytes: usize,
+    /// Clients that were closed because all together had too much.
+    cut_off: u64,
 }
 
 /// Something that listens.
@@ -63,27 +93,8 @@ struct Port {
     listener: Handle,
     is_tls: bool,
     is_fix: bool,
-}
-
-#[derive(Debug)]
-struct Client {
-    wire: Wire,
-    speaks: Speaks,
-    /// Bytes that are not parsed.
-    input: Vec<u8>,
-    /// Bytes that have not left.
-    output: Vec<u8>,
-    /// HTTP requests without an answer.
-    waiting: usize,
-    is_ending: bool,
-    is_proved: bool,
-}
-
-#[derive(Debug)]
-enum Speaks {
-    Http,
-    WebSocket(Box<Connection>),
-    Fix,
+    /// As of the last turn.
+    counters: AdmissionCounters,
 }
 
 impl<F: Front> Door<F> {
@@ -100,6 +111,8 @@ impl<F: Front> Door<F> {
             next: 1,
             now: Now::default(),
             has_work: false,
+            memory_bytes: 0,
+            cut_off: 0,
         }
     }
 
@@ -114,6 +127,23 @@ impl<F: Front> Door<F> {
     #[must_use]
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
+    }
+
+    /// Where it listens, in the same order, and what it made of who came, as of the last turn.
+    pub fn admissions(&self) -> impl Iterator<Item = (SocketAddr, AdmissionCounters)> {
+        self.addresses.iter().copied().zip(self.listeners.iter().map(|port| port.counters))
+    }
+
+    /// What waited for all clients together, and came from them in part, at the last turn.
+    #[must_use]
+    pub const fn memory_bytes(&self) -> usize {
+        self.memory_bytes
+    }
+
+    /// Clients that were cut off because all together had too much.
+    #[must_use]
+    pub const fn cut_off(&self) -> u64 {
+        self.cut_off
     }
 
     /// What it speaks.
@@ -137,15 +167,7 @@ impl<F: Front> Door<F> {
         self.next += 1;
         self.by_stream.insert(stream, connection);
         let is_fix = port.is_fix && self.front.open_fix(self.now, connection);
-        let client = Client {
-            wire,
-            speaks: if is_fix { Speaks::Fix } else { Speaks::Http },
-            input: Vec::new(),
-            output: Vec::new(),
-            waiting: 0,
-            is_ending: false,
-            is_proved: false,
-        };
+        let client = Client::new(wire, if is_fix { Speaks::Fix } else { Speaks::Http });
         self.connections.insert(connection, client);
     }
 
@@ -157,10 +179,7 @@ impl<F: Front> Door<F> {
         }
         match &mut client.speaks {
             Speaks::WebSocket(_) => client.take_frames(now, connection, bytes, front),
-            Speaks::Fix => {
-                client.is_proved = true;
-                front.bytes(now, connection, bytes, None);
-            }
+            Speaks::Fix => front.bytes(now, connection, bytes, None),
             Speaks::Http => {
                 client.input.extend_from_slice(bytes);
                 client.take_requests(now, connection, front);
@@ -183,7 +202,7 @@ impl<F: Front> Door<F> {
             Output::Answer { connection, status, headers, body } => {
                 let Some(client) = self.connections.get_mut(&connection) else { return };
                 client.output.extend_from_slice(&http::answer(status, &headers, &body));
-                client.waiting = client.waiting.saturating_sub(1);
+                client.answered();
                 // A pipelined request may have waited for it.
                 client.take_requests(self.now, connection, &mut self.front);
             }
@@ -200,10 +219,35 @@ impl<F: Front> Door<F> {
         }
     }
 
-    fn flush<K: Kernel>(&mut self, io: &mut Io<K>) {
-        for client in self.connections.values_mut() {
-            client.flush(io);
+    /// Sends what there is room for; whether that let requests in that had come before.
+    fn flush<K: Kernel>(&mut self, io: &mut Io<K>) -> bool {
+        let Self { connections, front, config, now, .. } = self;
+        let (mut worked, mut memory_bytes) = (false, 0);
+        for (&connection, client) in connections.iter_mut() {
+            if let Speaks::Fix = client.speaks
+                && !client.is_proved
+                && front.has_logged_on(connection)
+            {
+                client.prove(io);
+            }
+            client.flush(io, config.idle_timeout);
+            worked |= client.take_waiting(io, *now, connection, front);
+            client.memory_bytes = client.count_memory(io);
+            memory_bytes += client.memory_bytes;
         }
+        while memory_bytes > config.memory_bytes_max {
+            let Some(largest) = connections.values_mut().max_by_key(|it| it.memory_bytes) else {
+                break;
+            };
+            memory_bytes -= std::mem::take(&mut largest.memory_bytes);
+            largest.abort(io);
+            self.cut_off += 1;
+        }
+        self.memory_bytes = memory_bytes;
+        for port in &mut self.listeners {
+            port.counters = io.admission_counters(port.listener).unwrap_or(port.counters);
+        }
+        worked
     }
 
     fn forget(&mut self, stream: Handle) {
@@ -215,123 +259,9 @@ impl<F: Front> Door<F> {
     }
 }
 
-impl Client {
-    fn take_requests(&mut self, now: Now, connection: u64, front: &mut impl Front) {
-        while matches!(self.speaks, Speaks::Http) && !self.is_ending && self.waiting < PIPELINED_MAX
-        {
-            match http::parse(&self.input) {
-                Parsed::Partial => return,
-                Parsed::Bad(status) => {
-                    self.output.extend_from_slice(&http::answer(status, &[], "{}"));
-                    self.is_ending = true;
-                }
-                Parsed::Request(request, length) => {
-                    self.input.drain(..length);
-                    self.waiting += 1;
-                    self.is_proved = true;
-                    front.request(now, connection, request);
-                }
-                Parsed::Upgrade(request) => self.upgrade(now, connection, &request, front),
-            }
-        }
-    }
-
-    fn upgrade(
-        &mut self,
-        now: Now,
-        connection: u64,
-        request: &HttpRequest,
-        front: &mut impl Front,
-    ) {
-        let config = WsConfig {
-            message_bytes_max: 1 << 20,
-            send_bytes_max: PENDING_BYTES_MAX,
-            head_bytes_max: 16 << 10,
-            keep_alive: Some(KeepAlive {
-                interval: Nanos::from_secs(20),
-                timeout: Nanos::from_secs(600),
-            }),
-            ..WsConfig::default()
-        };
-        if !front.open(now, connection, request) {
-            self.output.extend_from_slice(&http::answer(404, &[], "{}"));
-            self.is_ending = true;
-            return;
-        }
-        match Connection::server(&config, now.mono) {
-            Ok(socket) => {
-                self.speaks = Speaks::WebSocket(Box::new(socket));
-                let bytes = std::mem::take(&mut self.input);
-                self.take_frames(now, connection, &bytes, front);
-            }
-            Err(_) => self.is_ending = true,
-        }
-    }
-
-    fn take_frames(&mut self, now: Now, connection: u64, bytes: &[u8], front: &mut impl Front) {
-        let Speaks::WebSocket(socket) = &mut self.speaks else { return };
-        let mut rest = bytes;
-        while !rest.is_empty() {
-            let handled = socket.handle_bytes(now.mono, rest);
-            match handled.event {
-                Some(WsEvent::Requested(_)) => {
-                    self.is_proved |= handled.outbox.accept(None, &[]).is_ok();
-                }
-                Some(WsEvent::Text(text)) => front.text(now, connection, text),
-                Some(WsEvent::Closed(_)) => self.is_ending = true,
-                _ => {}
-            }
-            let consumed = handled.consumed;
-            rest = rest.get(consumed..).unwrap_or(&[]);
-            if consumed == 0 && self.is_ending {
-                return;
-            }
-        }
-    }
-
-    fn flush<K: Kernel>(&mut self, io: &mut Io<K>) {
-        let taken = self.wire.write(io, &self.output);
-        self.output.drain(..taken);
-        if self.output.is_empty()
-            && let Speaks::WebSocket(socket) = &mut self.speaks
-        {
-            while !socket.poll_transmit().is_empty() {
-                let taken = self.wire.write(io, socket.poll_transmit());
-                socket.transmitted(taken);
-                if taken == 0 {
-                    break;
-                }
-            }
-        }
-        if std::mem::take(&mut self.is_proved) {
-            // A stale handle is closed already.
-            let _ = io.prove(self.wire.stream());
-        }
-        if self.output.len() > PENDING_BYTES_MAX {
-            self.wire.abort(io);
-        } else if self.is_ending && self.is_flushed() {
-            self.wire.close(io);
-        }
-    }
-
-    fn is_flushed(&self) -> bool {
-        let is_empty = match &self.speaks {
-            Speaks::Http | Speaks::Fix => true,
-            Speaks::WebSocket(socket) => {
-                socket.poll_transmit().is_empty() || socket.state() == State::Closed
-            }
-        };
-        self.output.is_empty() && is_empty
-    }
-}
-
 impl<K: Kernel, F: Front> Observer<K> for Door<F> {
     fn on_start(&mut self, io: &mut Io<K>) -> Result<(), VenueError> {
-        let admission = Admission {
-            connections_max: self.config.connections_max,
-            per_source_max: self.config.connections_max,
-            handshake_timeout: Some(Nanos::from_secs(10)),
-        };
+        let admission = Admission::new(self.config.connections_max, HANDSHAKE);
         let DoorConfig { plain, tls, fix, fix_tls, .. } = &self.config;
         let places =
             [(plain, false, false), (tls, true, false), (fix, false, true), (fix_tls, true, true)];
@@ -343,7 +273,8 @@ impl<K: Kernel, F: Front> Observer<K> for Door<F> {
             if let Address::Inet(address) = io.local_address(listener)? {
                 self.addresses.push(address);
             }
-            self.listeners.push(Port { listener, is_tls, is_fix });
+            let counters = AdmissionCounters::default();
+            self.listeners.push(Port { listener, is_tls, is_fix, counters });
         }
         Ok(())
     }
@@ -378,7 +309,7 @@ impl<K: Kernel, F: Front> Observer<K> for Door<F> {
             worked = true;
             self.send(output);
         }
-        self.flush(io);
+        worked |= self.flush(io);
         worked | self.has_work
     }
 
@@ -387,6 +318,8 @@ impl<K: Kernel, F: Front> Observer<K> for Door<F> {
     }
 
     fn on_completion(&mut self, io: &mut Io<K>, completion: &Completion<'_>) {
+        // The first connection may come before the first turn.
+        self.now.mono = io.now();
         let stream = match *completion {
             Completion::Accepted { listener, stream, .. } => {
                 let port = self.listeners.iter().find(|it| it.listener == listener);
@@ -407,12 +340,15 @@ impl<K: Kernel, F: Front> Observer<K> for Door<F> {
         if !arrived.bytes.is_empty() {
             self.has_work = true;
             self.take(connection, &arrived.bytes);
+            if let Some(client) = self.connections.get_mut(&connection) {
+                client.pause_or_resume(io);
+            }
         }
         if arrived.has_ended
             && let Some(client) = self.connections.get_mut(&connection)
         {
             client.is_ending = true;
-            client.wire.close(io);
+            client.close(io);
         }
         if matches!(completion, Completion::Closed { .. }) {
             self.forget(stream);

@@ -114,6 +114,9 @@ impl fmt::Display for Faults {
 /// How long a message waits to be overtaken.
 const OVERTAKEN_WITHIN: Nanos = Nanos::from_millis(100);
 
+/// What is late leaves early when it is more than this.
+const LATE_BYTES_MAX: usize = 64 << 20;
+
 /// A message that the next one of its connection overtakes.
 #[derive(Debug)]
 struct Held {
@@ -131,6 +134,7 @@ pub struct Faulty<F> {
     random: SplitMix64,
     /// What is on its way, and when it leaves; in its order.
     late: VecDeque<(Nanos, Output)>,
+    late_bytes: usize,
     held: Option<Held>,
     now: Nanos,
     /// How many messages and requests something was done to.
@@ -143,7 +147,8 @@ impl<F: Front> Faulty<F> {
     pub const fn new(front: F, faults: Faults) -> Self {
         let random = SplitMix64::new(faults.seed);
         let late = VecDeque::new();
-        Self { front, faults, random, late, held: None, now: Nanos::ZERO, injected: 0 }
+        let now = Nanos::ZERO;
+        Self { front, faults, random, late, late_bytes: 0, held: None, now, injected: 0 }
     }
 
     /// From now on the day is like this.
@@ -195,14 +200,14 @@ impl<F: Front> Faulty<F> {
                     return;
                 }
                 if self.happens(self.faults.duplicate) {
-                    self.late.push_back((due, output.clone()));
+                    self.push_late(due, output.clone());
                 }
                 *connection
             }
             Output::Answer { connection, .. } | Output::Bytes { connection, .. } => *connection,
             Output::Close { connection } => {
                 self.held.take_if(|held| held.connection == *connection);
-                self.late.push_back((due, output));
+                self.push_late(due, output);
                 return;
             }
         };
@@ -212,11 +217,16 @@ impl<F: Front> Faulty<F> {
             self.held = Some(Held { connection, output, due: due + OVERTAKEN_WITHIN });
             return;
         }
-        self.late.push_back((due, if ends { Output::Close { connection } } else { output }));
+        self.push_late(due, if ends { Output::Close { connection } } else { output });
         let held = self.held.take_if(|held| held.connection == connection);
         if let Some(held) = held.filter(|_| !ends) {
-            self.late.push_back((due, held.output));
+            self.push_late(due, held.output);
         }
+    }
+
+    fn push_late(&mut self, due: Nanos, output: Output) {
+        self.late_bytes += output.bytes();
+        self.late.push_back((due, output));
     }
 }
 
@@ -250,6 +260,10 @@ impl<F: Front> Front for Faulty<F> {
     fn bytes(&mut self, now: Now, connection: u64, bytes: &[u8], why: Option<Refusal>) {
         let why = why.or_else(|| self.refusal());
         self.front.bytes(now, connection, bytes, why);
+    }
+
+    fn has_logged_on(&self, connection: u64) -> bool {
+        self.front.has_logged_on(connection)
     }
 
     fn refuse_text(&mut self, now: Now, connection: u64, text: &str, why: Refusal) {
@@ -293,10 +307,12 @@ impl<F: Front> Front for Faulty<F> {
         }
         if let Some(held) = self.held.take_if(|held| held.due <= self.now) {
             let last = self.late.back().map_or(held.due, |(last, _)| held.due.max(*last));
-            self.late.push_back((last, held.output));
+            self.push_late(last, held.output);
         }
-        let is_due = self.late.front().is_some_and(|(due, _)| *due <= self.now);
-        if is_due { self.late.pop_front().map(|(_, output)| output) } else { None }
+        let is_full = self.late_bytes > LATE_BYTES_MAX;
+        let (_, output) = self.late.pop_front_if(|(due, _)| *due <= self.now || is_full)?;
+        self.late_bytes -= output.bytes();
+        Some(output)
     }
 }
 
@@ -355,6 +371,18 @@ mod tests {
         fn poll_output(&mut self) -> Option<Output> {
             self.0.pop_front()
         }
+    }
+
+    #[test]
+    fn what_is_late_leaves_early_when_it_is_too_much_to_keep() {
+        let mut venue =
+            Faulty::new(Talker::default(), Faults { delay: 60_000, ..Faults::default() });
+        venue.on_time(Now { mono: Nanos(1), utc: Nanos(1) });
+        let text = "x".repeat(1 << 20);
+        venue.front.0.extend((0..100).map(|_| Output::Text { connection: 1, text: text.clone() }));
+        let early = std::iter::from_fn(|| venue.poll_output()).count();
+        assert!((36..46).contains(&early), "{early} of 100 MiB left, 64 MiB may wait");
+        assert!(venue.late_bytes <= LATE_BYTES_MAX);
     }
 
     #[test]

@@ -77,6 +77,19 @@ pub enum Output {
     },
 }
 
+impl Output {
+    /// About how much memory it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        let content = match self {
+            Self::Text { text, .. } => text.len(),
+            Self::Answer { body, .. } => body.len(),
+            Self::Bytes { bytes, .. } => bytes.len(),
+            Self::Close { .. } => 0,
+        };
+        size_of::<Self>() + content
+    }
+}
+
 /// Why a request is refused before it is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
@@ -110,6 +123,11 @@ pub trait Front {
 
     /// Bytes on a FIX port, as they came; why a request among them is refused, if one is.
     fn bytes(&mut self, _now: Now, _connection: u64, _bytes: &[u8], _why: Option<Refusal>) {}
+
+    /// Whether the Logon of a connection to a FIX port was accepted.
+    fn has_logged_on(&self, _connection: u64) -> bool {
+        false
+    }
 
     /// As [`Front::text`], refused.
     fn refuse_text(&mut self, now: Now, connection: u64, text: &str, why: Refusal);

@@ -1,6 +1,6 @@
 //! What a connection's bytes travel on: a stream, or TLS over it.
 
-use taut_io::{Completion, Handle, Io, IoError, Kernel, Limit};
+use taut_io::{Completion, Handle, Io, IoError, Kernel, Limit, Operation};
 use taut_net::{NetError, TlsEvent, TlsServerConfig, TlsStream};
 use taut_types::Nanos;
 
@@ -96,6 +96,17 @@ impl Wire {
             taken += written;
         }
         taken
+    }
+
+    /// Reads no further. What it is called for, a request, has come behind TLS's handshake.
+    pub fn pause<K: Kernel>(&self, io: &mut Io<K>) {
+        // A stale handle is closed already.
+        let _ = io.cancel(self.stream(), Operation::Receive);
+    }
+
+    /// Reads on.
+    pub fn resume<K: Kernel>(&self, io: &mut Io<K>) {
+        let _ = io.receive(self.stream());
     }
 
     /// Ends it behind what was written.

@@ -3,10 +3,12 @@
 
 use std::collections::VecDeque;
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::os::fd::AsFd;
 use std::time::Duration;
 
-use taut_sync::atomic::{AtomicBool, Ordering};
+use taut_sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use taut_sys::{Address, Socket, StreamOptions};
 use taut_testkit::{Draw, Random};
 use taut_types::Nanos;
 
@@ -22,12 +24,40 @@ const PAUSE: Nanos = Nanos::from_millis(1);
 /// So often does one of them come at the most: this host would run out of ports.
 const COMES_EVERY: Nanos = Nanos::from_micros(200);
 
+/// One of so many comes from another address than the good peer.
+const FROM_ELSEWHERE: u64 = 4;
+const ELSEWHERE: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
+
+/// Connections that strangers have tried, and that they have made.
+static TRIED: AtomicU64 = AtomicU64::new(0);
+static COME: AtomicU64 = AtomicU64::new(0);
+
+/// How many connections strangers have made.
+pub fn come() -> u64 {
+    COME.load(Ordering::Relaxed)
+}
+
 /// A connection that waits for nothing longer than it must.
 fn connect(to: SocketAddr) -> Option<TcpStream> {
     pace(COMES_EVERY);
-    let stream = TcpStream::connect_timeout(&to, Duration::from_secs(1)).ok()?;
+    let number = TRIED.fetch_add(1, Ordering::Relaxed);
+    let stream = if number.is_multiple_of(FROM_ELSEWHERE) {
+        connect_from(ELSEWHERE, to)?
+    } else {
+        TcpStream::connect_timeout(&to, Duration::from_secs(1)).ok()?
+    };
+    COME.fetch_add(1, Ordering::Relaxed);
     stream.set_write_timeout(Some(Duration::from_millis(200))).ok()?;
     stream.set_read_timeout(Some(Duration::from_millis(200))).ok()?;
+    Some(stream)
+}
+
+fn connect_from(host: Ipv4Addr, to: SocketAddr) -> Option<TcpStream> {
+    let local = Some(SocketAddr::from((host, 0)));
+    let options = StreamOptions { local, ..StreamOptions::default() };
+    let (socket, _) = Socket::connect(&Address::Inet(to), &options).ok()?;
+    let stream = TcpStream::from(socket.as_fd().try_clone_to_owned().ok()?);
+    stream.set_nonblocking(false).ok()?;
     Some(stream)
 }
 
@@ -81,6 +111,11 @@ pub fn trickle_zmtp(to: SocketAddr, _: u64, stop: &AtomicBool) {
 /// The same over a WebSocket.
 pub fn trickle_websocket(to: SocketAddr, _: u64, stop: &AtomicBool) {
     trickle(to, bytes::WEBSOCKET_REQUEST, stop);
+}
+
+/// The same over HTTP.
+pub fn trickle_http(to: SocketAddr, _: u64, stop: &AtomicBool) {
+    trickle(to, bytes::HTTP_REQUEST, stop);
 }
 
 /// The same over FIX.
@@ -261,6 +296,52 @@ pub fn wrong_logons(to: SocketAddr, _: u64, stop: &AtomicBool) {
         bytes::fix("0", 1, "GOOD", ""),
     ];
     say_in_turns(to, &logons, stop);
+}
+
+/// Asks once over HTTP, has the answer, and stays.
+pub fn idle_http(to: SocketAddr, _: u64, stop: &AtomicBool) {
+    keep(stop, KEPT, || {
+        let mut stream = connect(to)?;
+        stream.write_all(bytes::HTTP_REQUEST).ok()?;
+        (stream.read(&mut [0; 4_096]).ok()? > 0).then_some(stream)
+    });
+}
+
+/// Asks over HTTP without a pause, and reads no answer.
+pub fn deaf_http(to: SocketAddr, _: u64, stop: &AtomicBool) {
+    let requests = bytes::HTTP_REQUEST.repeat(1_000);
+    keep(stop, 40, || {
+        let mut stream = connect(to)?;
+        while goes_on(stop) && stream.write_all(&requests).is_ok() {}
+        Some(stream)
+    });
+}
+
+/// Logs on at a venue's own FIX as nobody, with a wrong password, at another's, and in nonsense.
+pub fn wrong_keys(to: SocketAddr, _: u64, stop: &AtomicBool) {
+    let logons = [
+        bytes::web_fix_logon("GUEST", "nobody", "hush"),
+        bytes::web_fix_logon("GUEST", "two", "wrong"),
+        bytes::fix_logon("GUEST", ""),
+        bytes::fix_to("DERIBITSERVER", "0", 1, "GUEST", ""),
+    ];
+    say_in_turns(to, &logons, stop);
+}
+
+/// Opens a WebSocket, and asks for the book without a pause.
+pub fn greedy_followers(to: SocketAddr, _: u64, stop: &AtomicBool) {
+    let question = bytes::websocket_text(bytes::BOOK_QUESTION);
+    while goes_on(stop) {
+        let Some(mut stream) = connect(to) else { continue };
+        if stream.write_all(bytes::BOOK_REQUEST).is_err() {
+            continue;
+        }
+        for _ in 0..100 {
+            if stream.write_all(&question).is_err() {
+                break;
+            }
+        }
+    }
 }
 
 fn say_in_turns(to: SocketAddr, logons: &[Vec<u8>], stop: &AtomicBool) {

@@ -1,5 +1,7 @@
 //! What peers of each protocol say, byte by byte: no code of the listener's takes part in it.
 
+use base64ct::{Base64, Encoding};
+use sha2::{Digest, Sha256};
 use taut_sys::utc;
 
 /// The start of a ZMTP 3.1 connection without security, of a SUB or PUB socket.
@@ -31,6 +33,22 @@ pub const WEBSOCKET_REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\nUpgrade: web
     Connection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\
     Sec-WebSocket-Version: 13\r\n\r\n";
 
+/// A request that a venue with a web interface answers to everybody.
+pub const HTTP_REQUEST: &[u8] = b"GET /api/v2/public/test HTTP/1.1\r\nHost: a\r\n\r\n";
+
+/// The request of a WebSocket on which a recorded venue says its book.
+pub const BOOK_REQUEST: &[u8] = b"GET /ws-api/v3 HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\n\
+    Connection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\
+    Sec-WebSocket-Version: 13\r\n\r\n";
+
+/// What it is asked there.
+pub const BOOK_QUESTION: &[u8] = b"{\"id\":1,\"method\":\"depth\"}";
+
+/// A short text to a server, masked with zeros.
+pub fn websocket_text(text: &[u8]) -> Vec<u8> {
+    [&[0x81, 0x80 | text.len() as u8, 0, 0, 0, 0], text].concat()
+}
+
 /// The header of a binary frame to a server, masked with zeros.
 pub fn websocket_header(payload_bytes: u64) -> Vec<u8> {
     let mut bytes = vec![0x82];
@@ -47,8 +65,13 @@ pub fn websocket_header(payload_bytes: u64) -> Vec<u8> {
 
 /// A FIX 4.4 message of a sender to HOST; `more` ends with a delimiter.
 pub fn fix(msg_type: &str, number: u64, sender: &str, more: &str) -> Vec<u8> {
+    fix_to("HOST", msg_type, number, sender, more)
+}
+
+/// A FIX 4.4 message of a sender.
+pub fn fix_to(target: &str, msg_type: &str, number: u64, sender: &str, more: &str) -> Vec<u8> {
     let body = format!(
-        "35={msg_type}\x0134={number}\x0149={sender}\x0152={}\x0156=HOST\x01{more}",
+        "35={msg_type}\x0134={number}\x0149={sender}\x0152={}\x0156={target}\x01{more}",
         stamp(utc().0 / 1_000_000_000)
     );
     let text = format!("8=FIX.4.4\x019={}\x01{body}", body.len());
@@ -74,4 +97,13 @@ fn stamp(second: i64) -> String {
 /// A Logon that starts both sides' numbers anew.
 pub fn fix_logon(sender: &str, more: &str) -> Vec<u8> {
     fix("A", 1, sender, &format!("98=0\x01108=30\x01141=Y\x01{more}"))
+}
+
+/// A Logon as Deribit wants it: signed with a key's secret, with a time that never comes again.
+pub fn web_fix_logon(sender: &str, key: &str, secret: &str) -> Vec<u8> {
+    let raw = format!("{}.{}", utc().0 / 1_000, "A".repeat(44));
+    let hash = Sha256::new().chain_update(&raw).chain_update(secret).finalize();
+    let password = Base64::encode_string(&hash);
+    let signed = format!("95={}\x0196={raw}\x01553={key}\x01554={password}\x01", raw.len());
+    fix_to("DERIBITSERVER", "A", 1, sender, &format!("98=0\x01108=30\x01141=Y\x01{signed}"))
 }

@@ -44,12 +44,26 @@ pub const FIX: Good = |to, name| Ok(Box::new(Fix::connect(open(to)?, name)?));
 /// The same over TLS.
 pub const FIX_TLS: Good = |to, name| Ok(Box::new(Fix::connect(open_tls(to)?, name)?));
 
+/// A client of a venue's web interface.
+pub const HTTP: Good = |to, _| Ok(Box::new(Http { stream: open(to)?, unread: Vec::new() }));
+/// A member of it over FIX: the one that stays has a key of its own.
+pub const WEB_FIX: Good = |to, name| {
+    let key = if name == "STEADY" { ["two", "secret-of-two"] } else { ["one", "secret-of-one"] };
+    let logon = bytes::web_fix_logon(name, key[0], key[1]);
+    Ok(Box::new(Fix::connect_with(open(to)?, name, "DERIBITSERVER", &logon)?))
+};
+/// Who asks a recorded venue for its book.
+pub const FOLLOWER: Good =
+    |to, _| Ok(Box::new(Follower(WebSocket::connect_with(open(to)?, bytes::BOOK_REQUEST)?)));
+
 /// What a good peer met with.
 #[derive(Default)]
 pub struct Visits {
     pub count: usize,
     pub longest: Nanos,
     times: Vec<Nanos>,
+    /// How long the connection that stays waits for each answer.
+    pub asked: Vec<Nanos>,
     /// Tries beyond the first ones.
     retries: usize,
     unserved: Option<String>,
@@ -92,9 +106,12 @@ impl Visits {
 
     /// The longest time but for one in a hundred.
     pub fn longest_but_one_in_a_hundred(&self) -> Nanos {
-        let mut times = self.times.clone();
-        times.sort_unstable();
-        times.get(times.len() * 99 / 100).copied().unwrap_or(self.longest)
+        in_order(&self.times, 99)
+    }
+
+    /// How long the connection that stays waits for half of its answers.
+    pub fn median_answer(&self) -> Nanos {
+        in_order(&self.asked, 50)
     }
 
     /// What is wrong with it.
@@ -113,10 +130,17 @@ impl fmt::Display for Visits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { count, longest, retries, .. } = self;
         let usual = in_words(self.longest_but_one_in_a_hundred());
-        let longest = in_words(*longest);
+        let (longest, answer) = (in_words(*longest), in_words(self.median_answer()));
         write!(f, "served {count} times, 99% within {usual}, all within {longest}, ")?;
-        write!(f, "{retries} tries more")
+        write!(f, "{retries} tries more; answered within {answer} at p50")
     }
+}
+
+/// The time within which so many of a hundred were.
+fn in_order(times: &[Nanos], percent: usize) -> Nanos {
+    let mut times = times.to_vec();
+    times.sort_unstable();
+    times.get(times.len() * percent / 100).or(times.last()).copied().unwrap_or_default()
 }
 
 /// In milliseconds.
@@ -213,8 +237,12 @@ struct WebSocket {
 }
 
 impl WebSocket {
-    fn connect(mut stream: Box<dyn Stream>) -> Result<Self> {
-        stream.write_all(bytes::WEBSOCKET_REQUEST)?;
+    fn connect(stream: Box<dyn Stream>) -> Result<Self> {
+        Self::connect_with(stream, bytes::WEBSOCKET_REQUEST)
+    }
+
+    fn connect_with(mut stream: Box<dyn Stream>, request: &[u8]) -> Result<Self> {
+        stream.write_all(request)?;
         let mut head = Vec::new();
         while !head.ends_with(b"\r\n\r\n") {
             head.extend_from_slice(&read::<1>(&mut stream)?);
@@ -224,6 +252,22 @@ impl WebSocket {
         }
         Ok(Self { stream })
     }
+
+    /// The next frame: its first byte and its content.
+    fn frame(&mut self, bytes_max: u64) -> Result<(u8, Vec<u8>)> {
+        let [first, short] = read(&mut self.stream)?;
+        let length = match short {
+            127 => u64::from_be_bytes(read(&mut self.stream)?),
+            126 => u64::from(u16::from_be_bytes(read(&mut self.stream)?)),
+            short => u64::from(short),
+        };
+        if length > bytes_max {
+            return Err(wrong("a longer frame than the answer"));
+        }
+        let mut payload = vec![0; length as usize];
+        self.stream.read_exact(&mut payload)?;
+        Ok((first, payload))
+    }
 }
 
 impl Peer for WebSocket {
@@ -232,21 +276,10 @@ impl Peer for WebSocket {
         frame.resize(frame.len() + ECHO_BYTES, b'e');
         self.stream.write_all(&frame)?;
         loop {
-            let [first, short] = read(&mut self.stream)?;
-            let length = match short {
-                127 => u64::from_be_bytes(read(&mut self.stream)?),
-                126 => u64::from(u16::from_be_bytes(read(&mut self.stream)?)),
-                short => u64::from(short),
-            };
-            if length > ECHO_BYTES as u64 {
-                return Err(wrong("a longer frame than the echo"));
-            }
-            let mut payload = vec![0; length as usize];
-            self.stream.read_exact(&mut payload)?;
-            match first {
-                0x82 if payload == [b'e'; ECHO_BYTES] => return Ok(()),
+            match self.frame(ECHO_BYTES as u64)? {
+                (0x82, payload) if payload == [b'e'; ECHO_BYTES] => return Ok(()),
                 // Its keep-alive ping.
-                0x89 => {}
+                (0x89, _) => {}
                 _ => return Err(wrong("another frame than the echo")),
             }
         }
@@ -257,37 +290,91 @@ impl Peer for WebSocket {
     }
 }
 
+struct Follower(WebSocket);
+
+impl Peer for Follower {
+    fn ask(&mut self) -> Result<()> {
+        self.0.stream.write_all(&bytes::websocket_text(bytes::BOOK_QUESTION))?;
+        loop {
+            match self.0.frame(1 << 20)? {
+                (0x81, payload) if payload.starts_with(b"{\"id\":1,\"status\":200") => {
+                    return Ok(());
+                }
+                (0x89, _) => {}
+                _ => return Err(wrong("another frame than the book")),
+            }
+        }
+    }
+
+    fn leave(self: Box<Self>) -> Result<()> {
+        Ok(())
+    }
+}
+
+struct Http {
+    stream: Box<dyn Stream>,
+    unread: Vec<u8>,
+}
+
+impl Peer for Http {
+    fn ask(&mut self) -> Result<()> {
+        self.stream.write_all(bytes::HTTP_REQUEST)?;
+        until(&mut self.stream, &mut self.unread, "usDiff")
+    }
+
+    fn leave(self: Box<Self>) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Reads to this text.
+fn until(stream: &mut impl Read, unread: &mut Vec<u8>, text: &str) -> Result<()> {
+    let mut buffer = [0; 4_096];
+    while !unread.windows(text.len()).any(|part| part == text.as_bytes()) {
+        match stream.read(&mut buffer)? {
+            0 => return Err(ErrorKind::UnexpectedEof.into()),
+            count => unread.extend_from_slice(&buffer[..count]),
+        }
+    }
+    unread.clear();
+    Ok(())
+}
+
 struct Fix {
     stream: Box<dyn Stream>,
     name: String,
+    target: &'static str,
     next: u64,
     unread: Vec<u8>,
 }
 
 impl Fix {
     fn connect(stream: Box<dyn Stream>, name: &str) -> Result<Self> {
-        let mut peer = Self { stream, name: name.to_owned(), next: 2, unread: Vec::new() };
-        peer.stream.write_all(&bytes::fix_logon(name, ""))?;
+        Self::connect_with(stream, name, "HOST", &bytes::fix_logon(name, ""))
+    }
+
+    fn connect_with(
+        stream: Box<dyn Stream>,
+        name: &str,
+        target: &'static str,
+        logon: &[u8],
+    ) -> Result<Self> {
+        let name = name.to_owned();
+        let mut peer = Self { stream, name, target, next: 2, unread: Vec::new() };
+        peer.stream.write_all(logon)?;
         peer.until("\x0135=A\x01")?;
         Ok(peer)
     }
 
     /// Reads to a message with this text.
     fn until(&mut self, text: &str) -> Result<()> {
-        let mut buffer = [0; 4_096];
-        while !self.unread.windows(text.len()).any(|part| part == text.as_bytes()) {
-            match self.stream.read(&mut buffer)? {
-                0 => return Err(ErrorKind::UnexpectedEof.into()),
-                count => self.unread.extend_from_slice(&buffer[..count]),
-            }
-        }
-        self.unread.clear();
-        Ok(())
+        until(&mut self.stream, &mut self.unread, text)
     }
 
     fn say(&mut self, msg_type: &str, more: &str) -> Result<()> {
         self.next += 1;
-        self.stream.write_all(&bytes::fix(msg_type, self.next - 1, &self.name, more))
+        let message = bytes::fix_to(self.target, msg_type, self.next - 1, &self.name, more);
+        self.stream.write_all(&message)
     }
 }
 

@@ -10,13 +10,15 @@ use taut_sys::monotonic;
 use taut_testkit::{Process, own_address};
 use taut_types::Nanos;
 
-use crate::{BETWEEN_LOOKS, pace, tls};
+use crate::{BETWEEN_LOOKS, pace, stream, tls};
 
 /// The word with which this program listens itself.
 pub const SERVE: &str = "serve";
 /// A listener over ZMTP that sends, sends so much, so often.
 const MESSAGE: [u8; 256] = [7; 256];
 const EVERY: Nanos = Nanos::from_millis(1);
+/// Of a process's CPU time: USER_HZ is 100 on every Linux.
+const TICK: Nanos = Nanos::from_millis(10);
 const LOOK: Nanos = Nanos::from_micros(200);
 
 /// A process that listens.
@@ -115,6 +117,45 @@ impl Listener {
         listener
     }
 
+    /// HTTP of `taut venue --as deribit`.
+    pub fn of_web_http(taut: &str) -> Self {
+        Self::of_web_venue(taut, " at ")
+    }
+
+    /// FIX of the same.
+    pub fn of_web_fix(taut: &str) -> Self {
+        Self::of_web_venue(taut, "FIX at ")
+    }
+
+    /// The venue that its sample describes, without a crowd.
+    fn of_web_venue(taut: &str, which: &str) -> Self {
+        let sample = Command::new(taut).args(["venue", "sample", "--as", "deribit"]).output();
+        let sample = String::from_utf8(sample.expect("a sample").stdout).expect("text");
+        let text = sample
+            .replace("listen = [\"127.0.0.1:8080\"]", "listen = [\"127.0.0.1:0\"]")
+            .replace("# venue_fix = [\"127.0.0.1:9881\"]", "venue_fix = [\"127.0.0.1:0\"]")
+            .replace("commands_per_second = 200", "commands_per_second = 0");
+        let folder = tempfile::tempdir().expect("a folder");
+        let config: PathBuf = folder.path().join("venue.toml");
+        fs::write(&config, text).expect("room for a file");
+        let mut command = Command::new(taut);
+        command.args(["venue", "--as", "deribit", "--config"]).arg(config);
+        let mut process = Process::start(&mut command);
+        let address = process.stderr_line("a venue that listens", |line| {
+            let (_, rest) = line.split_once(which)?;
+            rest.split(';').next()?.trim().parse().ok()
+        });
+        let mut listener = Self { process, address, open_first: 0, _folder: Some(folder) };
+        listener.open_first = listener.open_count();
+        listener
+    }
+
+    /// A recorded venue's own stream.
+    pub fn of_stream(_: &str) -> Self {
+        let program = std::env::current_exe().expect("this program");
+        Self::start(Command::new(program).args([SERVE, "stream"]), None)
+    }
+
     fn start(command: &mut Command, folder: Option<tempfile::TempDir>) -> Self {
         let mut process = Process::start(command);
         let address = process.stdout_line("its address", |line| {
@@ -141,6 +182,16 @@ impl Listener {
         entries.map_or(0, |entries| entries.count() as u64)
     }
 
+    /// What it has had of a CPU, in steps of ten milliseconds.
+    pub fn cpu(&self) -> Nanos {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.process.id()));
+        let stat = stat.unwrap_or_default();
+        // Behind the name, which may hold anything: utime and stime are the 12th and the 13th.
+        let behind = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+        let ticks = behind.split_whitespace().skip(11).take(2);
+        Nanos(ticks.filter_map(|it| it.parse::<i64>().ok()).sum::<i64>() * TICK.0)
+    }
+
     /// Waits until the connections of all who left are closed; what it waited for in vain.
     pub fn comes_to_rest(&self, patience: Nanos, at: &str) -> Option<String> {
         let deadline = monotonic() + patience;
@@ -161,8 +212,11 @@ impl Listener {
     }
 }
 
-/// Listens over ZMTP until it is killed.
+/// Listens over ZMTP, or for who follows a recorded venue, until it is killed.
 pub fn serve(what: &str) -> ExitCode {
+    if what == "stream" {
+        return stream::serve();
+    }
     let uri: ChannelUri = match what {
         "publisher" => "tcp://127.0.0.1:0",
         _ => "tcp://127.0.0.1:0?bind",

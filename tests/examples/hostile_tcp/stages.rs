@@ -1,7 +1,9 @@
 //! Which listener meets whom, and what it may take.
 
 use crate::attacks::{self, Run};
-use crate::good::{FIX, FIX_TLS, Good, PUBLISHER, SUBSCRIBER, WEBSOCKET, WEBSOCKET_TLS};
+use crate::good::{
+    FIX, FIX_TLS, FOLLOWER, Good, HTTP, PUBLISHER, SUBSCRIBER, WEB_FIX, WEBSOCKET, WEBSOCKET_TLS,
+};
 use crate::listener::Listener;
 
 /// One kind of peers.
@@ -11,6 +13,9 @@ pub struct Attack {
     pub threads: u64,
     /// What the listener may take for them.
     pub memory_mib_max: u64,
+    /// What it may take of a CPU for each of them, in a build that is not optimised; none where
+    /// what they send is what costs, however few they are.
+    pub cpu_us_max: Option<u64>,
     pub run: Run,
 }
 
@@ -27,8 +32,17 @@ pub struct Stage {
 }
 
 const fn attack(name: &'static str, threads: u64, memory_mib_max: u64, run: Run) -> Attack {
-    Attack { name, threads, memory_mib_max, run }
+    Attack { name, threads, memory_mib_max, cpu_us_max: Some(CPU_US_MAX), run }
 }
+
+/// Peers that send more than a handshake.
+const fn senders(name: &'static str, threads: u64, memory_mib_max: u64, run: Run) -> Attack {
+    Attack { cpu_us_max: None, ..attack(name, threads, memory_mib_max, run) }
+}
+
+/// For a stranger over TCP: to let it in, read the beginning of a handshake, and close it. Over TLS
+/// a signature and a key exchange come on top.
+const CPU_US_MAX: u64 = 2_000;
 
 /// All stages.
 pub const STAGES: &[Stage] = &[
@@ -43,8 +57,8 @@ pub const STAGES: &[Stage] = &[
             attack("storm", 2, 48, attacks::storm),
             attack("garbage", 2, 48, attacks::garbage),
             attack("trickle", 2, 48, attacks::trickle_zmtp),
-            attack("deaf subscribers", 1, 256, attacks::deaf_subscribers),
-            attack("many subscriptions", 2, 192, attacks::many_subscriptions),
+            senders("deaf subscribers", 1, 256, attacks::deaf_subscribers),
+            senders("many subscriptions", 2, 192, attacks::many_subscriptions),
         ],
     },
     Stage {
@@ -57,8 +71,8 @@ pub const STAGES: &[Stage] = &[
             attack("silent", 2, 48, attacks::silent),
             attack("storm", 2, 48, attacks::storm),
             attack("garbage", 2, 48, attacks::garbage),
-            attack("endless messages", 2, 160, attacks::endless_messages),
-            attack("unfinished messages", 2, 384, attacks::unfinished_messages),
+            senders("endless messages", 2, 160, attacks::endless_messages),
+            senders("unfinished messages", 2, 384, attacks::unfinished_messages),
         ],
     },
     Stage {
@@ -72,8 +86,8 @@ pub const STAGES: &[Stage] = &[
             attack("storm", 2, 64, attacks::storm),
             attack("garbage", 2, 64, attacks::garbage),
             attack("trickle", 2, 64, attacks::trickle_websocket),
-            attack("great promises", 2, 96, attacks::great_promises),
-            attack("deaf echoes", 2, 768, attacks::deaf_echoes),
+            senders("great promises", 2, 96, attacks::great_promises),
+            senders("deaf echoes", 2, 768, attacks::deaf_echoes),
         ],
     },
     Stage {
@@ -81,14 +95,14 @@ pub const STAGES: &[Stage] = &[
         listen: Listener::of_websocket_tls,
         good: WEBSOCKET_TLS,
         open_max: 1_024 + 32,
-        kept_mib_max: 128,
+        kept_mib_max: 192,
         attacks: &[
-            attack("silent", 2, 128, attacks::silent),
-            attack("garbage", 2, 128, attacks::garbage),
-            attack("trickle", 2, 128, attacks::trickle_tls),
-            attack("half handshakes", 2, 128, attacks::half_handshakes),
-            attack("broken records", 2, 128, attacks::broken_records),
-            attack("silent in TLS", 2, 128, attacks::silent_tls),
+            attack("silent", 2, 192, attacks::silent),
+            attack("garbage", 2, 192, attacks::garbage),
+            attack("trickle", 2, 192, attacks::trickle_tls),
+            attack("half handshakes", 2, 192, attacks::half_handshakes),
+            attack("broken records", 2, 192, attacks::broken_records),
+            attack("silent in TLS", 2, 192, attacks::silent_tls),
         ],
     },
     Stage {
@@ -111,14 +125,14 @@ pub const STAGES: &[Stage] = &[
         listen: Listener::of_fix_tls,
         good: FIX_TLS,
         open_max: 3 + 256 + 1_024 + 32,
-        kept_mib_max: 160,
+        kept_mib_max: 224,
         attacks: &[
-            attack("silent", 2, 160, attacks::silent),
-            attack("garbage", 2, 160, attacks::garbage),
-            attack("trickle", 2, 160, attacks::trickle_tls),
-            attack("half handshakes", 2, 160, attacks::half_handshakes),
-            attack("broken records", 2, 160, attacks::broken_records),
-            attack("silent in TLS", 2, 160, attacks::silent_tls),
+            attack("silent", 2, 224, attacks::silent),
+            attack("garbage", 2, 224, attacks::garbage),
+            attack("trickle", 2, 224, attacks::trickle_tls),
+            attack("half handshakes", 2, 224, attacks::half_handshakes),
+            attack("broken records", 2, 224, attacks::broken_records),
+            attack("silent in TLS", 2, 224, attacks::silent_tls),
         ],
     },
     Stage {
@@ -149,7 +163,53 @@ pub const STAGES: &[Stage] = &[
             attack("wrong Logons", 2, 96, attacks::wrong_logons),
         ],
     },
+    Stage {
+        name: "web-http",
+        listen: Listener::of_web_http,
+        good: HTTP,
+        open_max: WEB_OPEN_MAX,
+        kept_mib_max: 32,
+        attacks: &[
+            attack("silent", 2, 32, attacks::silent),
+            attack("storm", 2, 32, attacks::storm),
+            attack("garbage", 2, 32, attacks::garbage),
+            attack("trickle", 2, 32, attacks::trickle_http),
+            attack("idle", 2, 32, attacks::idle_http),
+            senders("deaf", 2, 64, attacks::deaf_http),
+        ],
+    },
+    Stage {
+        name: "web-fix",
+        listen: Listener::of_web_fix,
+        good: WEB_FIX,
+        open_max: WEB_OPEN_MAX,
+        kept_mib_max: 96,
+        attacks: &[
+            attack("silent", 2, 96, attacks::silent),
+            attack("storm", 2, 96, attacks::storm),
+            attack("garbage", 2, 96, attacks::garbage),
+            attack("trickle", 2, 96, attacks::trickle_fix),
+            attack("wrong keys", 2, 96, attacks::wrong_keys),
+        ],
+    },
+    Stage {
+        name: "recorded-stream",
+        listen: Listener::of_stream,
+        good: FOLLOWER,
+        // Its clients, and the venue's own.
+        open_max: 64 + 32,
+        kept_mib_max: 32,
+        attacks: &[
+            attack("silent", 2, 32, attacks::silent),
+            attack("storm", 2, 32, attacks::storm),
+            attack("garbage", 2, 32, attacks::garbage),
+            attack("trickle", 2, 32, attacks::trickle_websocket),
+            senders("greedy followers", 1, 32, attacks::greedy_followers),
+        ],
+    },
 ];
 
 /// Its members or readers, who logs on, and what it has open besides.
 const VENUE_OPEN_MAX: u64 = 8 + 1_024 + 64;
+/// Its clients, and what it has open besides.
+const WEB_OPEN_MAX: u64 = 512 + 32;

@@ -26,8 +26,6 @@ const LET_IN_WITHIN: Nanos = Nanos::from_secs(3);
 /// What both ends may take of a CPU for a datagram of a stranger, with their own stream, in a build
 /// that is not optimised.
 const CPU_MAX: Nanos = Nanos::from_micros(100);
-/// The first question that a publication hears is answered with four bytes more.
-const HEAD_START_BYTES: u64 = 4;
 /// What the good peer sends before it has proved where it is, is in the same budget.
 const GOOD_PEER_BYTES: u64 = 128;
 const DEADLINE: Nanos = Nanos::from_secs(30);
@@ -274,7 +272,7 @@ fn run(terms: Terms, scene: &Scene) -> Outcome {
     if datagrams == 0 || flooded.latencies.is_empty() {
         return fails("nothing happened");
     }
-    if heard > sent + HEAD_START_BYTES {
+    if heard > sent {
         return fails("strangers hear more than they send");
     }
     if grown > MEMORY_BYTES_MAX {
@@ -316,7 +314,7 @@ fn amplifies_nothing(scene: &Scene, mut serve: impl FnMut()) -> Result<Counted, 
 }
 
 const fn is_amplified(tally: &Counted) -> bool {
-    tally.heard_bytes > tally.sent_bytes + HEAD_START_BYTES + GOOD_PEER_BYTES
+    tally.heard_bytes > tally.sent_bytes + GOOD_PEER_BYTES
 }
 
 /// A listener that answers every question at once, as its protocol would have it, and counts

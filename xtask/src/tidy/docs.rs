@@ -100,7 +100,7 @@ mod tests {
     use super::LAW;
     use crate::tidy::fixture::{assert_broken, assert_kept, check, house};
 
-    const README: &str = "# taut\n```sh\ncargo run\n```\ntaut-types taut-ring taut-fix\n";
+    const README: &str = "# taut\n```sh\ncargo run\n```\ntaut-types taut-simd taut-fix\n";
 
     #[test]
     fn every_document_exists() {
@@ -128,7 +128,7 @@ mod tests {
         let without = README.replace("taut-fix", "taut-fixture");
         assert_broken(&LAW, &[("README.md", &without)], "README.md:1", "`taut-fix`");
         let map = [("ARCHITECTURE.md", "taut-types taut-fix\n")];
-        assert_broken(&LAW, &map, "ARCHITECTURE.md:1", "`taut-ring`");
+        assert_broken(&LAW, &map, "ARCHITECTURE.md:1", "`taut-simd`");
     }
 
     #[test]

@@ -9,7 +9,7 @@ members = ["crates/*", "xtask"]
 
 [workspace.dependencies]
 taut-types = { path = "crates/taut-types" }
-taut-ring = { path = "crates/taut-ring" }
+taut-simd = { path = "crates/taut-simd" }
 serde = "1"
 "#;
 
@@ -19,7 +19,7 @@ const README: &str = "# taut
 cargo run -- demo
 ```
 
-taut-types, taut-ring, taut-fix
+taut-types, taut-simd, taut-fix
 ";
 
 const TYPES: &str = "//! Nouns.
@@ -100,13 +100,13 @@ workspace = true
 pub fn house() -> Tree {
     let mut tree = Tree::default();
     let types = manifest("taut-types", 0, true, false, "");
-    let ring = manifest("taut-ring", 1, false, true, "taut-types.workspace = true");
+    let ring = manifest("taut-simd", 1, false, true, "taut-types.workspace = true");
     let fix = manifest("taut-fix", 2, true, false, "taut-types.workspace = true");
     let xtask = manifest("xtask", 9, false, false, "serde.workspace = true");
     let files = [
         ("Cargo.toml", ROOT),
         ("README.md", README),
-        ("ARCHITECTURE.md", "taut-types taut-ring taut-fix\n"),
+        ("ARCHITECTURE.md", "taut-types taut-simd taut-fix\n"),
         ("crates/taut-types/Cargo.toml", &types),
         ("crates/taut-types/src/lib.rs", TYPES),
         (
@@ -114,8 +114,8 @@ pub fn house() -> Tree {
             "//! Times.\n\n/// A time.\npub struct Nanos(pub i64);\n",
         ),
         ("crates/taut-types/src/price.rs", PRICE),
-        ("crates/taut-ring/Cargo.toml", &ring),
-        ("crates/taut-ring/src/lib.rs", RING),
+        ("crates/taut-simd/Cargo.toml", &ring),
+        ("crates/taut-simd/src/lib.rs", RING),
         ("crates/taut-fix/Cargo.toml", &fix),
         ("crates/taut-fix/src/lib.rs", FIX),
         ("xtask/Cargo.toml", &xtask),

@@ -90,16 +90,16 @@ mod tests {
     use super::LAW;
     use crate::tidy::fixture::{assert_broken, assert_kept, check, manifest, with};
 
-    const RING: &str = "crates/taut-ring/Cargo.toml";
+    const RING: &str = "crates/taut-simd/Cargo.toml";
 
     #[test]
     fn a_dependency_points_strictly_down() {
-        let up = manifest("taut-ring", 1, false, true, "taut-fix.workspace = true");
-        assert_broken(&LAW, &[(RING, &up)], "crates/taut-ring/Cargo.toml:16", "(layer 2)");
-        let level = manifest("taut-fix", 1, true, false, "taut-ring = { workspace = true }");
+        let up = manifest("taut-simd", 1, false, true, "taut-fix.workspace = true");
+        assert_broken(&LAW, &[(RING, &up)], "crates/taut-simd/Cargo.toml:16", "(layer 2)");
+        let level = manifest("taut-fix", 1, true, false, "taut-simd = { workspace = true }");
         let place = "crates/taut-fix/Cargo.toml:16";
-        assert_broken(&LAW, &[("crates/taut-fix/Cargo.toml", &level)], place, "`taut-ring`");
-        let outside = manifest("taut-ring", 1, false, true, "serde.workspace = true");
+        assert_broken(&LAW, &[("crates/taut-fix/Cargo.toml", &level)], place, "`taut-simd`");
+        let outside = manifest("taut-simd", 1, false, true, "serde.workspace = true");
         assert_kept(&LAW, &[(RING, &outside)]);
     }
 
@@ -108,26 +108,26 @@ mod tests {
         for section in ["dev-dependencies", "build-dependencies", "target.'cfg(a)'.dependencies"] {
             let other =
                 format!("[{section}]\nother = {{ workspace = true, package = \"taut-fix\" }}");
-            let up = manifest("taut-ring", 1, false, true, &other);
-            assert_broken(&LAW, &[(RING, &up)], "crates/taut-ring/Cargo.toml:17", "`taut-fix`");
+            let up = manifest("taut-simd", 1, false, true, &other);
+            assert_broken(&LAW, &[(RING, &up)], "crates/taut-simd/Cargo.toml:17", "`taut-fix`");
         }
     }
 
     #[test]
     fn every_package_declares_itself() {
-        let text = manifest("taut-ring", 1, false, true, "");
+        let text = manifest("taut-simd", 1, false, true, "");
         let silent = text.replace("pure = false\n", "");
-        assert_broken(&LAW, &[(RING, &silent)], "crates/taut-ring/Cargo.toml:7", "taut.pure");
+        assert_broken(&LAW, &[(RING, &silent)], "crates/taut-simd/Cargo.toml:7", "taut.pure");
         let wrong = text.replace("layer = 1", "layer = \"1\"");
-        assert_broken(&LAW, &[(RING, &wrong)], "crates/taut-ring/Cargo.toml:7", "taut.layer");
+        assert_broken(&LAW, &[(RING, &wrong)], "crates/taut-simd/Cargo.toml:7", "taut.layer");
         let mistyped = text.replace("[lints]", "parsre = true\n[lints]");
-        assert_broken(&LAW, &[(RING, &mistyped)], "crates/taut-ring/Cargo.toml:12", "taut.parsre");
+        assert_broken(&LAW, &[(RING, &mistyped)], "crates/taut-simd/Cargo.toml:12", "taut.parsre");
     }
 
     #[test]
     fn a_crate_is_named_as_its_folder_and_after_what_it_holds() {
-        let other = manifest("taut-rings", 1, false, true, "");
-        assert_broken(&LAW, &[(RING, &other)], "crates/taut-ring/Cargo.toml:2", "`taut-rings`");
+        let other = manifest("taut-simds", 1, false, true, "");
+        assert_broken(&LAW, &[(RING, &other)], "crates/taut-simd/Cargo.toml:2", "`taut-simds`");
         let empty = manifest("taut-utils", 1, false, true, "");
         let place = "crates/taut-utils/Cargo.toml:2";
         assert_broken(&LAW, &[("crates/taut-utils/Cargo.toml", &empty)], place, "says nothing");
@@ -135,9 +135,9 @@ mod tests {
 
     #[test]
     fn crates_are_flat() {
-        let tree = with(&[("crates/taut-ring/inner/Cargo.toml", "[package]\n")]);
+        let tree = with(&[("crates/taut-simd/inner/Cargo.toml", "[package]\n")]);
         let violations = check(&LAW, &tree);
         assert_eq!(violations.len(), 1);
-        assert!(violations[0].starts_with("crates/taut-ring/inner/Cargo.toml:1: layers: "));
+        assert!(violations[0].starts_with("crates/taut-simd/inner/Cargo.toml:1: layers: "));
     }
 }

@@ -84,8 +84,8 @@ mod tests {
         let text = "#![deny(clippy::panic)]\n// #![deny(clippy::indexing_slicing)]\n";
         assert_broken(&LAW, &[(path, text)], "crates/taut-fix/src/lib.rs:1", "indexing_slicing");
         let declared =
-            manifest("taut-ring", 1, false, true, "").replace("[lints]", "parser = true\n[lints]");
-        let declared = [("crates/taut-ring/Cargo.toml", declared.as_str())];
-        assert_broken(&LAW, &declared, "crates/taut-ring/src/lib.rs:1", "indexing_slicing");
+            manifest("taut-simd", 1, false, true, "").replace("[lints]", "parser = true\n[lints]");
+        let declared = [("crates/taut-simd/Cargo.toml", declared.as_str())];
+        assert_broken(&LAW, &declared, "crates/taut-simd/src/lib.rs:1", "indexing_slicing");
     }
 }

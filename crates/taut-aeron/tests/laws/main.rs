@@ -1,6 +1,7 @@
 //! What the crate promises, law by law, on virtual time.
 
 mod ends;
+mod forgeries;
 mod gaps;
 mod heartbeats;
 mod memory;

@@ -183,6 +183,11 @@ impl<S: DropCopySource> Readers<S> {
         }
         let deadline = io.now() + LOGOUT;
         self.ends_by = Some(deadline);
+        if let Ok(counters) = self.acceptor.admission_counters(io)
+            && counters.turned_away() > 0
+        {
+            (self.tell)(&format!("drop copy: not served: {counters}"));
+        }
         self.acceptor.log_out_all(io);
         // Without a timer nothing may complete any more, which ends the loop too.
         let _ = io.timer_at(deadline, 0);

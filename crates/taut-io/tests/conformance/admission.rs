@@ -103,6 +103,39 @@ pub fn a_full_loop_takes_the_place_of_another_listeners_stranger<K: Kernel>(kern
     assert_eq!(rig.io().admission_counters(flooded).expect("open").evicted, 1);
 }
 
+pub fn a_stream_at_rest_ends_in_its_time_and_strangers_in_theirs<K: Kernel>(kernel: K) {
+    let mut rig = Rig::new(kernel, CONFIG);
+    let (listener, to) = listen(&mut rig, Admission::new(8, Nanos::from_millis(50)));
+    let proved: Vec<_> = (0..2).map(|_| rig.connect(&to).1).collect();
+    for (stream, span) in proved.iter().zip([Nanos::from_millis(300), HOUR]) {
+        rig.io().prove(*stream).expect("open");
+        rig.io().rest(*stream, span).expect("open");
+    }
+    let stranger = rig.connect(&to).1;
+    let timed_out = |stream| Event::Closed(stream, Some(IoError::TimedOut));
+    rig.until("the end of the stranger", |log| log.contains(&timed_out(stranger)));
+    assert!(!rig.log.contains(&timed_out(proved[0])), "it had longer");
+    rig.until("the end of who rests", |log| log.contains(&timed_out(proved[0])));
+    assert!(!rig.log.contains(&timed_out(proved[1])), "it has an hour");
+    let counters = rig.io().admission_counters(listener).expect("open");
+    assert_eq!((counters.proved, counters.late), (2, 2));
+}
+
+pub fn a_stranger_that_speaks_is_spared_by_those_who_come_and_say_nothing<K: Kernel>(kernel: K) {
+    let mut rig = Rig::new(kernel, CONFIG);
+    let limits = Admission { connections_max: 3, per_source_max: 3, handshake_timeout: Some(HOUR) };
+    let (_, to) = listen(&mut rig, limits);
+    let (near, good) = rig.connect(&to);
+    rig.io().receive(good).expect("open");
+    rig.io().write(near, b"hello", None).expect("room");
+    let heard = |it: &Event| matches!(it, Event::Received(stream, _) if *stream == good);
+    rig.until("its word", |log| log.iter().any(heard));
+    for _ in 0..20 {
+        rig.connect(&to);
+    }
+    assert!(!is_evicted(&rig.log, good));
+}
+
 pub fn many_late_strangers_all_end<K: Kernel>(kernel: K) {
     let mut rig = Rig::new(kernel, CONFIG);
     let (listener, to) = listen(&mut rig, Admission::new(64, Nanos::from_millis(300)));

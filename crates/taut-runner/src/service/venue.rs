@@ -23,6 +23,7 @@ use crate::settings::{
     InstrumentSettings, Settings, Simulator, build_fees, build_instruments, comp_id,
 };
 use crate::simulator;
+use crate::stderr;
 
 /// A venue's file with every key, for people to start from.
 pub const VENUE_SAMPLE: &str = include_str!("venue.toml");
@@ -174,6 +175,7 @@ pub fn serve_venue(file: &VenueFile, ready: impl FnOnce(&str)) -> Result<(), Run
                 venue.wait(monotonic(), WAIT).map_err(|error| failed(&error))?;
             }
         }
+        stderr::tell_not_served("orders", venue.counters().order_connections);
         Ok(())
     })
 }

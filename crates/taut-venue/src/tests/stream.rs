@@ -1,6 +1,6 @@
 //! A recorded venue's own feed: its clients over WebSocket, and a trader beside them.
 
-use taut_io::{Completion, EpollKernel, EventLoop, Io, LoopConfig};
+use taut_io::{AdmissionCounters, Completion, EpollKernel, EventLoop, Io, LoopConfig};
 use taut_market_data::binance::{Applied, BinanceJson, DepthBook, FrameKind};
 use taut_market_data::{Context, Event};
 use taut_net::{WsEvent, WsStream};
@@ -10,7 +10,9 @@ use taut_types::{Instrument, InstrumentId, Lots, Nanos, Price, Qty, Side, Symbol
 use taut_ws::{ClientRequest, Connection, Seed, WsConfig, WsUrl};
 
 use crate::flow::BinanceFlow;
-use crate::tests::client::{Answer, Client, limit};
+use crate::orders::SESSIONS_MAX;
+use crate::stream::CLIENTS_MAX;
+use crate::tests::client::{Answer, Client, connect, limit};
 use crate::tests::rig::{Rig, config, text};
 use crate::{Flow, Speed, VenueConfig};
 
@@ -174,6 +176,25 @@ fn a_follower_has_the_venues_book_and_a_trader_trades_against_it() {
     };
     assert!(fills(&trader) > 10, "{:?}", trader.reports);
     assert_eq!(rig.venue.counters().flow_rejects, 0);
+}
+
+#[test]
+fn who_gave_way_is_counted_at_the_listener_that_it_came_to() {
+    let (mut rig, at) = rig(1);
+    let mut silent = Vec::new();
+    for (at, count) in [(at, CLIENTS_MAX + 3), (rig.orders_at, SESSIONS_MAX + 2)] {
+        for _ in 0..count {
+            silent.push(connect(&at));
+            rig.poll();
+        }
+    }
+    let counters = rig.venue.counters();
+    let counts = |it: AdmissionCounters| (it.admitted, it.evicted, it.turned_away());
+    assert_eq!(counts(counters.stream_connections), (CLIENTS_MAX as u64 + 3, 3, 3));
+    let sessions_max = SESSIONS_MAX as u64;
+    assert_eq!(counts(counters.order_connections), (sessions_max + 2, 2, 2));
+    let words = counters.order_connections.to_string();
+    assert_eq!(words, "0 beyond the slots, 2 gave way, 0 were late");
 }
 
 #[test]

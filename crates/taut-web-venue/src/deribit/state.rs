@@ -281,6 +281,10 @@ impl Front for Deribit {
         self.inbox.push_back(Inbound::Bytes(connection, bytes.to_owned(), why));
     }
 
+    fn has_logged_on(&self, connection: u64) -> bool {
+        self.fix_sessions.get(&connection).is_some_and(|it| it.logon.is_some())
+    }
+
     fn refuse_text(&mut self, _now: Now, connection: u64, text: &str, why: Refusal) {
         self.inbox.push_back(Inbound::Text(connection, text.to_owned(), Some(why)));
     }

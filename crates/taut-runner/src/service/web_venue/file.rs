@@ -24,6 +24,7 @@ use crate::mistakes::{self, FileSettings, Mistake};
 use crate::service::venue::FlowSettings;
 use crate::service::web_venue::captive::Captive;
 use crate::service::web_venue::control::{FaultsReport, VenueControl};
+use crate::stderr;
 
 /// How long it sleeps at the most: what it is late with a signal.
 const WAIT: Nanos = Nanos::from_millis(20);
@@ -55,7 +56,7 @@ pub struct WebVenueFile<M, A> {
     /// [`venue_faults`]: crate::service::venue_faults
     #[serde(default)]
     pub name: Option<String>,
-    /// Connections at the most.
+    /// Connections at the most, of which one address has half.
     #[serde(default = "connections_max")]
     pub connections_max: usize,
     /// What is traded.
@@ -86,7 +87,7 @@ pub struct TlsKeys {
 }
 
 const fn connections_max() -> usize {
-    64
+    512
 }
 
 /// An instrument of a file as the exchange behind it needs it.
@@ -248,6 +249,10 @@ where
             if now.mono >= looks {
                 looks = now.mono + WAIT;
                 if let Some(end) = ended(&mut started)? {
+                    for (at, counters) in venue.observer().0.admissions() {
+                        stderr::tell_not_served(at, counters);
+                    }
+                    stderr::tell_not_served("fix", venue.counters().order_connections);
                     return Ok(end);
                 }
             }
@@ -280,6 +285,7 @@ where
             fix_tls: self.tls.as_ref().map(|tls| tls.fix.clone()).unwrap_or_default(),
             identity: self.tls.as_ref().map(identity).transpose()?,
             connections_max: self.connections_max,
+            ..DoorConfig::default()
         };
         let sources = sources + Door::<Faulty<<Self as Dialect>::Front>>::sources(&door);
         let (venue, unread) = self.exchange(sources)?;
