@@ -4,6 +4,7 @@
 mod bare;
 pub mod client;
 pub mod matrix;
+mod median;
 mod message;
 mod meter;
 mod plot;

@@ -21,10 +21,9 @@ use taut_sys::{pin_to_cpu, process_id, stop_requests, utc};
 
 use crate::ipc_kill::judge::{Judge, Outcome};
 use crate::ipc_kill::plan::{JUDGE_CPU, NOTES, Ring, STREAMS};
-use taut_report::Failure;
-use taut_report::Progress;
 use taut_report::exit::catch_stop_signals;
 use taut_report::terminal::print;
+use taut_report::{Conditions, Failure, Progress, Watch};
 
 /// Who is killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -68,7 +67,7 @@ fn kill(arguments: &Arguments, name: String) -> Result<(), Failure> {
     let mut judge = Judge::new(&channel, &name, notes.region(NOTES).map_err(failed)?, seed)?;
     // The judge and the victim each on a CPU of their own, where there are two.
     let _ = pin_to_cpu(JUDGE_CPU);
-    let mut progress = Progress::start();
+    let (watch, mut progress) = (Watch::start(), Progress::start());
     for number in (0..arguments.kills).take_while(|_| stop_requests() == 0) {
         let writer = match arguments.victim {
             Victim::Writer => true,
@@ -85,10 +84,15 @@ fn kill(arguments: &Arguments, name: String) -> Result<(), Failure> {
             progress.tell(&format!("{number} of {} kills", arguments.kills));
         }
     }
-    report(arguments, judge, seed)
+    report(arguments, judge, seed, &watch.finish())
 }
 
-fn report(arguments: &Arguments, judge: Judge<'_>, seed: u64) -> Result<(), Failure> {
+fn report(
+    arguments: &Arguments,
+    judge: Judge<'_>,
+    seed: u64,
+    conditions: &Conditions,
+) -> Result<(), Failure> {
     let Judge { outcome, mut heal, .. } = judge;
     let Outcome { kills, killed_mid_write, killed_mid_read, messages, torn, lost, wedged } =
         outcome;
@@ -97,12 +101,13 @@ fn report(arguments: &Arguments, judge: Judge<'_>, seed: u64) -> Result<(), Fail
         print(json!({
             "kills": kills, "killed_mid_write": killed_mid_write,
             "killed_mid_read": killed_mid_read, "messages": messages, "torn": torn, "lost": lost,
-            "wedged": wedged, "heal_ns": heal, "seed": seed,
+            "wedged": wedged, "heal_ns": heal, "seed": seed, "conditions": conditions,
         }))?;
     } else {
         print(format_args!(
             "{kills} kills, {killed_mid_write} in the middle of a write, {killed_mid_read} of a \
-             read; {messages} messages: torn {torn}, lost {lost}, wedged {wedged}; heal ns {heal}"
+             read; {messages} messages: torn {torn}, lost {lost}, wedged {wedged}; heal ns {heal}\n\
+             conditions: {conditions}"
         ))?;
     }
     if torn + lost + wedged == 0 {

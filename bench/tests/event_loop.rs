@@ -3,7 +3,7 @@
 use std::process::{Command, Output};
 
 use serde_json::Value;
-use taut_testkit::{Process, Run};
+use taut_testkit::{Process, Run, odd_json_keys};
 
 const TAUT: &str = env!("CARGO_BIN_EXE_taut-bench");
 
@@ -29,6 +29,7 @@ fn report(output: &Output) -> Value {
     assert!(output.status.success(), "{said}");
     let text = String::from_utf8_lossy(&output.stdout);
     assert_eq!(text.lines().count(), 1, "one line of JSON: {text}");
+    assert_eq!(odd_json_keys(&text), [""; 0], "{text}");
     serde_json::from_str(&text).expect("JSON")
 }
 

@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 use serde_json::Value;
 use taut_ipc::ChannelOptions;
 use taut_sys::{ProcessSignal, signal_process};
-use taut_testkit::{DEADLINE, Process, Run, until};
+use taut_testkit::{DEADLINE, Process, Run, odd_json_keys, until};
 
 fn bench(words: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_taut-bench")).args(words).run()
@@ -14,7 +14,9 @@ fn bench(words: &[&str]) -> Output {
 fn json(words: &[&str]) -> Value {
     let output = bench(words);
     assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).expect("JSON")
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!((text.lines().count(), odd_json_keys(&text)), (1, Vec::new()), "{text}");
+    serde_json::from_str(&text).expect("JSON")
 }
 
 #[test]
@@ -58,6 +60,25 @@ fn every_benchmark_reports_all_keys_and_neither_tears_nor_loses() {
         assert!(more == ["--overwriting"] || report["lost"] == 0, "{words:?}: {report}");
         assert!(report["msgs_per_s"].as_f64() > Some(0.0), "{words:?}: {report}");
         assert!(report["floor_rtt_ns"]["p50"].is_u64(), "{words:?}: {report}");
+    }
+}
+
+/// The verbs with `--json`: what others print is checked where they are run.
+#[test]
+fn every_verb_prints_json_alone_and_with_the_usual_keys() {
+    let help = |words: &[&str]| {
+        String::from_utf8_lossy(&bench(&[words, &["--help"]].concat()).stdout).into_owned()
+    };
+    let all = help(&[]);
+    let lines = all.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let verbs = lines.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    let has_json = |verb: &&str| help(&[verb]).contains("--json");
+    let verbs: Vec<_> = verbs.filter(|verb| !verb.is_empty() && has_json(verb)).collect();
+    assert_eq!(verbs, ["fix", "ipc", "ipc-kill", "loop-client", "loop-matrix", "ws"]);
+    for verb in ["fix", "ws"] {
+        let report = json(&[verb, "--round-trips", "64", "--json"]);
+        assert!(report["rtt_ns"]["p999"].is_u64(), "{verb}: {report}");
+        assert!(report["conditions"]["verdict"].is_string(), "{verb}: {report}");
     }
 }
 

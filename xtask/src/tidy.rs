@@ -4,6 +4,7 @@
 //! tree is a map of path to text, from disk or made by a test, so no law's test needs a file.
 
 mod boundary;
+mod commands;
 mod cycles;
 mod docs;
 mod errors;
@@ -49,6 +50,7 @@ pub const LAWS: &[Law] = &[
     errors::LAW,
     manifest::LAW,
     docs::LAW,
+    commands::LAW,
     waits::LAW,
     ports::LAW,
     listeners::LAW,

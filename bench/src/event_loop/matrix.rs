@@ -11,14 +11,14 @@ use serde::Serialize;
 use serde_json::Value;
 use taut_io::WaitStrategy;
 
+use super::median::{Turn, median};
 use super::meter::warm_up;
 use super::parse_wait;
 use super::plot::{Row, html, table};
 use super::verdict::{Verdict, judge, markdown};
 use crate::cpus;
-use taut_report::Failure;
 use taut_report::terminal;
-use taut_report::{Conditions, Progress, Watch};
+use taut_report::{Conditions, Failure, Progress, Watch};
 
 /// The arguments of `taut-bench loop-matrix`.
 #[derive(Args, Clone, Debug)]
@@ -210,14 +210,6 @@ fn receivers(arguments: &Arguments) -> Result<Vec<Receiver>, Failure> {
     Ok(receivers)
 }
 
-/// One receiver's turn: what it reported, how many messages count, how late the sender was.
-#[derive(Clone, Debug)]
-struct Turn {
-    report: Value,
-    counted: u64,
-    lag_us: f64,
-}
-
 /// All rounds of a cell, the receivers taking turns: one row for each, of medians.
 fn measure(
     arguments: &Arguments,
@@ -235,7 +227,7 @@ fn measure(
         }
     }
     for (receiver, turns) in receivers.iter().zip(turns) {
-        report.rows.push(median(receiver, cell, wait, &turns));
+        report.rows.push(median(&receiver.name, (cell.rate, cell.connections), wait, &turns));
         report.reports.extend(turns.into_iter().map(|turn| turn.report));
     }
     Ok(())
@@ -284,8 +276,8 @@ fn once(
         serde_json::from_str(&rest).map_err(|error| Failure::run("read the sender", error))?;
     let warm_up = warm_up(rate) * u64::from(connections);
     let counted = sent["sent"].as_u64().unwrap_or(0).saturating_sub(warm_up);
-    let lag_us = sent["lag_ns_max"].as_f64().unwrap_or(f64::NAN) / 1000.0;
-    Ok(Turn { report, counted, lag_us })
+    let lag_ns = sent["lag_ns_max"].as_u64().unwrap_or(u64::MAX);
+    Ok(Turn { report, counted, lag_ns })
 }
 
 /// A child that does not outlive its use.
@@ -297,39 +289,6 @@ impl Drop for Reaped {
             let _ = self.0.kill();
         }
         let _ = self.0.wait();
-    }
-}
-
-fn median(receiver: &Receiver, cell: Cell, wait: &str, turns: &[Turn]) -> Row {
-    let middle = |path: &str| {
-        let value = |turn: &Turn| turn.report.pointer(path)?.as_f64();
-        let mut values: Vec<f64> = turns.iter().filter_map(value).collect();
-        values.sort_by(f64::total_cmp);
-        values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
-    };
-    let sum = |path: &str| {
-        let value = |turn: &Turn| turn.report.pointer(path).and_then(Value::as_u64);
-        turns.iter().filter_map(value).sum::<u64>()
-    };
-    let received = sum("/count");
-    let counted: u64 = turns.iter().map(|turn| turn.counted).sum();
-    Row {
-        receiver: receiver.name.clone(),
-        rate: cell.rate,
-        connections: cell.connections,
-        wait: wait.to_owned(),
-        p50_us: middle("/latency_ns/p50") / 1000.0,
-        p99_us: middle("/latency_ns/p99") / 1000.0,
-        p999_us: middle("/latency_ns/p999") / 1000.0,
-        max_us: middle("/latency_ns/max") / 1000.0,
-        syscalls: middle("/syscalls_per_message"),
-        idle_calls: middle("/idle_calls_per_message"),
-        cpu_percent: middle("/cpu_percent"),
-        switches: middle("/context_switches"),
-        received,
-        out_of_sequence: sum("/out_of_sequence"),
-        missing: counted.saturating_sub(received),
-        sender_lag_us: turns.iter().map(|turn| turn.lag_us).fold(0.0, f64::max),
     }
 }
 

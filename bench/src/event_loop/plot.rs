@@ -2,6 +2,7 @@
 
 use maud::html;
 use serde::Serialize;
+use taut_report::Figures;
 use taut_report::chart::{Range, ranges};
 use taut_report::page::{Table, page};
 use taut_report::plain;
@@ -13,19 +14,24 @@ pub struct Row {
     pub rate: u32,
     pub connections: u32,
     pub wait: String,
-    pub p50_us: f64,
-    pub p99_us: f64,
-    pub p999_us: f64,
-    pub max_us: f64,
-    pub syscalls: f64,
-    pub idle_calls: f64,
+    /// `None` when it reported none.
+    pub latency_ns: Option<Figures>,
+    pub syscalls_per_message: f64,
+    pub idle_calls_per_message: f64,
     pub cpu_percent: f64,
-    pub switches: f64,
+    pub context_switches: f64,
     pub received: u64,
     pub out_of_sequence: u64,
     pub missing: u64,
     /// How late the sender was at most: what the machine did to it, not the receiver.
-    pub sender_lag_us: f64,
+    pub sender_lag_ns_max: u64,
+}
+
+impl Row {
+    /// One of the figures in microseconds; no number when there are none.
+    pub fn us(&self, figure: impl Fn(&Figures) -> u64) -> f64 {
+        self.latency_ns.as_ref().map_or(f64::NAN, |figures| figure(figures) as f64 / 1e3)
+    }
 }
 
 const HEADS: [&str; 15] = [
@@ -54,17 +60,17 @@ pub fn table(rows: &[Row]) -> Table<'static> {
             row.connections.to_string(),
             row.wait.clone(),
             row.receiver.clone(),
-            format!("{:.1}", row.p50_us),
-            format!("{:.1}", row.p99_us),
-            format!("{:.1}", row.p999_us),
-            format!("{:.0}", row.max_us),
-            known(row.syscalls, 3),
-            known(row.idle_calls, 1),
+            format!("{:.1}", row.us(|of| of.p50)),
+            format!("{:.1}", row.us(|of| of.p99)),
+            format!("{:.1}", row.us(|of| of.p999)),
+            format!("{:.0}", row.us(|of| of.max)),
+            known(row.syscalls_per_message, 3),
+            known(row.idle_calls_per_message, 1),
             format!("{:.0}", row.cpu_percent),
-            format!("{:.0}", row.switches),
+            format!("{:.0}", row.context_switches),
             row.out_of_sequence.to_string(),
             row.missing.to_string(),
-            format!("{:.0}", row.sender_lag_us),
+            format!("{:.0}", row.sender_lag_ns_max as f64 / 1e3),
         ]
     };
     Table { heads: &HEADS, rows: rows.iter().map(row).collect() }
@@ -78,9 +84,9 @@ fn known(value: f64, decimals: usize) -> String {
 /// A page with a bar from p50 to p99 for every row, on a logarithmic axis, and the table below.
 pub fn html(rows: &[Row]) -> String {
     let bar = |row: &Row| -> Range<'static> {
-        let Row { rate, connections, wait, receiver, p50_us, p99_us, .. } = row;
+        let Row { rate, connections, wait, receiver, .. } = row;
         let name = format!("{rate} Hz x {connections}, {wait}, {receiver}");
-        (class(receiver), name, *p50_us, *p99_us)
+        (class(receiver), name, row.us(|of| of.p50), row.us(|of| of.p99))
     };
     let bars: Vec<_> = rows.iter().map(bar).collect();
     let title = "One-way latency over loopback, microseconds: p50 (dot) to p99 (end of the bar)";
@@ -112,14 +118,17 @@ mod tests {
             rate: 1000,
             connections: 64,
             wait: "spin".to_owned(),
-            p50_us: 5.0,
-            p99_us: 20.0,
-            p999_us: 100.0,
-            max_us: 4000.0,
-            syscalls: 1.94,
-            idle_calls: -1.0,
+            latency_ns: Some(Figures {
+                p50: 5_000,
+                p99: 20_000,
+                p999: 100_000,
+                max: 4_000_000,
+                ..Figures::default()
+            }),
+            syscalls_per_message: 1.94,
+            idle_calls_per_message: -1.0,
             cpu_percent: 99.0,
-            switches: 3.0,
+            context_switches: 3.0,
             ..Row::default()
         };
         let rows = [row.clone(), row];

@@ -59,7 +59,7 @@ pub struct Arguments {
 #[derive(Debug, Default, Serialize)]
 struct Outcome {
     sent: u64,
-    sent_per_second: f64,
+    msgs_per_s: f64,
     would_block: u64,
     lag_ns_max: i64,
 }
@@ -144,7 +144,7 @@ fn send(connections: &mut [Connection], arguments: &Arguments) -> Result<Outcome
         }
     }
     let passed = monotonic().since(started).0;
-    outcome.sent_per_second = outcome.sent as f64 * 1e9 / passed as f64;
+    outcome.msgs_per_s = outcome.sent as f64 * 1e9 / passed as f64;
     finish(connections);
     Ok(outcome)
 }

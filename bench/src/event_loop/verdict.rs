@@ -57,6 +57,7 @@ fn judge_row(row: &Row, rows: &[Row]) -> Vec<Verdict> {
         limit,
         holds,
     };
+    let (p50, p99) = (|row: &Row| row.us(|of| of.p50), |row: &Row| row.us(|of| of.p99));
     let at_most = |law, measured: f64, limit| verdict(law, measured, limit, measured <= limit);
     let mut verdicts = Vec::new();
     if cell == OVERLOAD {
@@ -71,19 +72,19 @@ fn judge_row(row: &Row, rows: &[Row]) -> Vec<Verdict> {
         if row.received == 0 { f64::NAN } else { (row.missing + row.out_of_sequence) as f64 };
     verdicts.push(at_most("missing or out of order", astray, 0.0));
     if let Some(sonic) = peer("sonic") {
-        verdicts.push(at_most("p50 / Sonic's", row.p50_us / sonic.p50_us, 1.0));
+        verdicts.push(at_most("p50 / Sonic's", p50(row) / p50(sonic), 1.0));
         if cell == TAIL {
-            verdicts.push(at_most("p99 / Sonic's", row.p99_us / sonic.p99_us, 0.5));
+            verdicts.push(at_most("p99 / Sonic's", p99(row) / p99(sonic), 0.5));
         }
     }
     if let Some(bare) = peer("bare") {
-        verdicts.push(at_most("p50 / bare", row.p50_us / bare.p50_us, 1.25));
+        verdicts.push(at_most("p50 / bare", p50(row) / p50(bare), 1.25));
     }
     let (rate, few, many) = FLAT;
     if cell == (rate, many)
         && let Some(few) = at(rate, few, &row.receiver)
     {
-        verdicts.push(at_most("p99 / p99 at 16 connections", row.p99_us / few.p99_us, 3.0));
+        verdicts.push(at_most("p99 / p99 at 16 connections", p99(row) / p99(few), 3.0));
     }
     verdicts
 }
@@ -107,15 +108,16 @@ pub fn markdown(verdicts: &[Verdict]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use taut_report::Figures;
 
     fn row(receiver: &str, (rate, connections): (u32, u32), p50_us: f64, p99_us: f64) -> Row {
+        let ns = |us: f64| (us * 1e3) as u64;
         Row {
             receiver: receiver.to_owned(),
             rate,
             connections,
             wait: "spin".to_owned(),
-            p50_us,
-            p99_us,
+            latency_ns: Some(Figures { p50: ns(p50_us), p99: ns(p99_us), ..Figures::default() }),
             received: 1000,
             ..Row::default()
         }
@@ -150,7 +152,8 @@ mod tests {
     #[test]
     fn a_figure_that_is_missing_does_not_hold() {
         let cell = (10, 1);
-        let rows = [row("epoll", cell, f64::NAN, f64::NAN), row("bare", cell, 5.0, 9.0)];
+        let none = Row { latency_ns: None, ..row("epoll", cell, 0.0, 0.0) };
+        let rows = [none, row("bare", cell, 5.0, 9.0)];
         assert_eq!(broken(&rows), ["p50 / bare"]);
     }
 

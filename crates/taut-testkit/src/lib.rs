@@ -3,6 +3,7 @@
 //! - **Randomness** comes from a seed: [`for_each_seed`] prints the seed of a schedule that fails,
 //!   and `TAUT_SEED=n` replays it alone.
 //! - **Damage** to JSON frames is drawn by [`mutate_json`].
+//! - **Keys** that a program prints in JSON keep to one rule: [`odd_json_keys`] finds others.
 //! - **Links** between protocol cores run on virtual time: a [`Link`] loses, doubles, delays and
 //!   reorders what it carries.
 //! - **Waits** have a condition and a deadline: [`until`] and [`until_some`] fail with what did not
@@ -16,6 +17,7 @@
 #![forbid(unsafe_code)]
 
 mod address;
+mod json;
 mod link;
 mod mutate;
 mod process;
@@ -24,6 +26,7 @@ mod turn;
 mod until;
 
 pub use address::{own_address, own_group, tcp_listener, udp_socket};
+pub use json::odd_json_keys;
 pub use link::{Faults, Link, LinkCounters};
 pub use mutate::mutate_json;
 pub use process::{Process, Run};

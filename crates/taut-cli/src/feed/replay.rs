@@ -17,7 +17,7 @@ use super::publish::{Published, Publisher};
 use crate::exit::{Failure, catch_stop_signals};
 use crate::progress::Progress;
 use crate::terminal;
-use taut_report::Latency;
+use taut_report::{Conditions, Latency, Watch};
 
 /// The arguments of `taut feed replay`.
 #[derive(Args, Debug)]
@@ -99,11 +99,12 @@ pub fn run(replay: &Replay) -> Result<(), Failure> {
         kinds: [0; KINDS.len()],
         frame_to_book: Latency::new(),
     };
+    let watch = Watch::start();
     let start = monotonic();
     player.play(&capture, replay.speed)?;
     let span = monotonic().since(start);
     let published = player.publisher.take().map(Publisher::finish);
-    player.tell(span, published, replay.json)
+    player.tell(span, published, &watch.finish(), replay.json)
 }
 
 impl Player {
@@ -168,10 +169,13 @@ impl Player {
         &mut self,
         span: Nanos,
         published: Option<Published>,
+        conditions: &Conditions,
         json: bool,
     ) -> Result<(), Failure> {
         if json {
-            return terminal::print(self.json(span, published));
+            let mut told = self.json(span, published);
+            told["conditions"] = json!(conditions);
+            return terminal::print(told);
         }
         let counters = self.book.counters();
         let state = if self.book.is_stale() { "stale" } else { "sound" };
@@ -199,7 +203,7 @@ impl Player {
             let spread = self.frame_to_book.spread().unwrap_or_default();
             terminal::print(format_args!("frame to book: {}", spread.line()))?;
         }
-        Ok(())
+        terminal::print(format_args!("conditions: {conditions}"))
     }
 
     fn json(&mut self, span: Nanos, published: Option<Published>) -> Value {

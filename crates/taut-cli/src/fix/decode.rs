@@ -22,7 +22,7 @@ pub struct DecodeArguments {
     /// Names come from this dictionary instead of the built-in one of FIX 4.4.
     #[arg(long, value_name = "FILE")]
     dictionary: Option<PathBuf>,
-    /// Print one JSON object for each message.
+    /// Print JSON lines: an object for each message, a line each.
     #[arg(long)]
     json: bool,
 }

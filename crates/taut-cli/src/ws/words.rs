@@ -36,3 +36,32 @@ pub fn end(closed: &Closed<'_>) -> Result<String, String> {
         other => Err(format!("ended: {other:?}")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use taut_ws::{CloseCode, CloseFrame, Closed, HandshakeFault, Refused, Violation};
+
+    use super::end;
+
+    /// `taut ws connect` adds a flag of its own where one helps; `taut ws echo` has none of them.
+    #[test]
+    fn no_end_is_told_with_the_flag_of_one_of_the_two() {
+        let refused = Refused { status: 401, reason: "No", body: b"who?", location: Some("/in") };
+        for closed in [
+            Closed::Agreed(CloseFrame { code: Some(CloseCode::TOO_BIG), reason: "too much" }),
+            Closed::Violation(Violation::MessageBytes),
+            Closed::Violation(Violation::FragmentCount),
+            Closed::Handshake(HandshakeFault::NotHttp),
+            Closed::Handshake(HandshakeFault::HeadBytes),
+            Closed::Refused(refused),
+            Closed::RefusedByUs { status: 426 },
+            Closed::HandshakeTimeout,
+            Closed::CloseTimeout,
+            Closed::Silence,
+            Closed::Cut,
+        ] {
+            let told = end(&closed).expect_err("no good end");
+            assert!(!told.contains("--"), "{closed:?}: {told}");
+        }
+    }
+}

@@ -8,6 +8,7 @@ mod captive;
 mod data;
 mod feed;
 mod help;
+mod json;
 mod kill;
 mod outcome;
 mod pause;

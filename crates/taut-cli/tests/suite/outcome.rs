@@ -84,6 +84,7 @@ impl Outcome {
 
     /// The JSON object of the last line.
     pub fn json(&self) -> Value {
+        assert_eq!(taut_testkit::odd_json_keys(self.last_line()), [""; 0]);
         serde_json::from_str(self.last_line()).expect("the last line is JSON")
     }
 

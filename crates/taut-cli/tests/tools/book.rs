@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
-use taut_testkit::Run;
+use taut_testkit::{Run, odd_json_keys};
 
 fn data(name: &str) -> Option<String> {
     let path =
@@ -23,6 +23,7 @@ fn verify(arguments: &[&str]) -> (Value, Option<i32>) {
         .args(arguments)
         .run();
     let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(odd_json_keys(&String::from_utf8_lossy(&output.stdout)), [""; 0]);
     (
         serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{told}")),
         output.status.code(),
@@ -128,6 +129,47 @@ fn a_capture_without_a_ticker_verifies_nothing_with_exit_code_1() {
     let told = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{told}");
     assert!(told.contains("nothing was verified"), "{told}");
+}
+
+/// A DBN file of one trade: its metadata name a schema, a span and no symbols.
+fn dbn_of_trades() -> Vec<u8> {
+    let mut metadata = b"GLBX.MDP3\0\0\0\0\0\0\0".to_vec();
+    metadata.extend(4u16.to_le_bytes());
+    for number in [0u64, u64::MAX, 0] {
+        metadata.extend(number.to_le_bytes());
+    }
+    // Types of symbols, without times of sending; the length of a symbol; reserved; four lists.
+    metadata.extend([4, 0, 0]);
+    metadata.extend(71u16.to_le_bytes());
+    metadata.extend([0; 53]);
+    metadata.extend([0; 5 * 4]);
+    let mut file = b"DBN\x03".to_vec();
+    file.extend((metadata.len() as u32).to_le_bytes());
+    file.extend(metadata);
+    // Its length in words of four bytes; what it did, and on which side.
+    let mut trade = [0; 48];
+    (trade[0], trade[28], trade[29]) = (12, b'T', b'B');
+    file.extend(trade);
+    file
+}
+
+#[test]
+fn a_dbn_file_without_market_by_order_records_verifies_nothing_with_exit_code_1() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("trades.dbn");
+    std::fs::write(&file, dbn_of_trades()).unwrap();
+    let name = file.to_str().unwrap();
+    for more in [&[][..], &["--json"]] {
+        let output = Command::new(env!("CARGO_BIN_EXE_taut"))
+            .args(["book", "verify", "--format", "dbn", "--file", name])
+            .args(more)
+            .run();
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{told}");
+        assert!(told.contains("nothing was verified: there are no market-by-order"), "{told}");
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(more.is_empty() || said.contains("\"other_records\":1"), "{said}");
+    }
 }
 
 #[test]

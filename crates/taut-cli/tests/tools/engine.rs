@@ -5,7 +5,7 @@ use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
 use serde_json::Value;
-use taut_testkit::{DEADLINE, Process, Run, until};
+use taut_testkit::{DEADLINE, Process, Run, odd_json_keys, until};
 
 const WORKLOADS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/workloads");
 
@@ -20,6 +20,7 @@ fn replay(input: &Path, more: &[&str]) -> Value {
     arguments.extend(more);
     let output = taut(&arguments);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(odd_json_keys(&String::from_utf8_lossy(&output.stdout)), [""; 0]);
     serde_json::from_slice(&output.stdout).expect("one JSON object")
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use taut_sys::{ProcessSignal, signal_process};
-use taut_testkit::{DEADLINE, Process, Run, own_address, until};
+use taut_testkit::{DEADLINE, Process, Run, odd_json_keys, own_address, until};
 
 fn taut(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_taut"));
@@ -496,6 +496,11 @@ fn a_dialects_data_fields_with_delimiters_pass_every_tool() {
         assert!(line.contains(&format!("{blob:?}")), "{line}");
         assert!(decoded.contains("58 Text") && decoded.lines().count() == 14, "{decoded}");
         assert_eq!(run("check").trim(), "1 messages, 0 of them wrong");
+        let json = taut(&["decode", "--json", "--dictionary"]).args([&dialect, &file]).run();
+        let json = text(&json.stdout);
+        assert_eq!((json.lines().count(), odd_json_keys(&json)), (1, Vec::new()), "{json}");
+        let one: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+        assert_eq!(one["fault"], serde_json::Value::Null, "{json}");
 
         let keys = "dictionary = \"dialect.xml\"";
         let acceptor = write(folder.path(), "a.toml", &session("HOST", "GUEST", keys));

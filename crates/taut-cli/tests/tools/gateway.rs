@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use taut_gateway::{GatewayEvent, OrderUpdate, Strategy, Trading};
 use taut_market_data::Event;
 use taut_runner::service::Attach;
-use taut_testkit::{DEADLINE, Process, own_address, until};
+use taut_testkit::{DEADLINE, Process, odd_json_keys, own_address, until};
 use taut_types::{InstrumentId, Lots, Nanos, OrderTerms, Price, Side};
 use tempfile::TempDir;
 
@@ -98,6 +98,30 @@ fn the_samples_are_right_and_what_is_wrong_in_a_file_is_named() {
     let nobody = run(&["gateway", "status", "--gateway", path]);
     assert_eq!(nobody.status.code(), Some(1));
     assert!(text(&nobody.stderr).contains("does it run"), "{}", text(&nobody.stderr));
+}
+
+#[test]
+fn a_gateway_with_nothing_to_show_says_so_and_its_json_stays_a_list() {
+    let world = World::new();
+    // Nobody plays the venue.
+    let gateway = world.start_gateway();
+    let control = world.control();
+    for (verb, words) in [("orders", "no open orders"), ("positions", "no positions")] {
+        let said = run(&["gateway", verb, "--gateway", &control]);
+        assert!(said.status.success(), "{verb}: {}", text(&said.stderr));
+        assert_eq!(text(&said.stderr).trim_end(), words, "{verb}");
+        assert_eq!(text(&said.stdout).lines().count(), 1, "{verb}: the heads alone");
+        assert_eq!(world.ask(&[verb]), Value::Array(Vec::new()), "{verb}");
+    }
+    // Some limits always hold, and stages have their names.
+    let said = run(&["gateway", "limits", "--gateway", &control]);
+    assert!(text(&said.stdout).contains("orders at once"), "{}", text(&said.stdout));
+    assert!(said.stderr.is_empty(), "{}", text(&said.stderr));
+    assert!(world.ask(&["limits"]).as_array().is_some_and(|limits| !limits.is_empty()));
+    assert_eq!(world.ask(&["stages"])["stages_ns"]["tick_to_trade"]["p999"], 0);
+    world.ask(&["cancel-all"]);
+    world.ask(&["stop"]);
+    assert!(gateway.finish().status.success());
 }
 
 #[test]
@@ -238,7 +262,7 @@ impl World {
     fn start_strategy_with(&self, name: &str, more: &[&str]) -> Process {
         let control = self.control();
         let arguments = ["strategy", "touch", "--gateway", &control, "--as", name, "--rate", "200"];
-        let mut strategy = Process::start(taut().args(arguments).args(more));
+        let mut strategy = Process::start(taut().args(arguments).arg("--json").args(more));
         strategy.stderr_line("an attachment", |line| line.contains("attached to").then_some(()));
         strategy
     }
@@ -253,6 +277,7 @@ impl World {
             .expect("it runs");
         let words = format!("{arguments:?}: {}{}", text(&said.stdout), text(&said.stderr));
         assert!(said.status.success(), "{words}");
+        assert_eq!(odd_json_keys(&text(&said.stdout)), [""; 0], "{words}");
         serde_json::from_slice(&said.stdout).unwrap_or_else(|error| panic!("{error}: {words}"))
     }
 
@@ -402,6 +427,10 @@ fn strategies_come_and_go_at_a_gateway_that_is_watched_stopped_and_started_again
         interrupt(&strategy);
         let said = strategy.finish();
         assert!(said.status.success(), "{}", text(&said.stderr));
+        let line = text(&said.stdout);
+        assert_eq!(odd_json_keys(&line), [""; 0], "{line}");
+        let told: Value = serde_json::from_str(&line).expect("JSON");
+        assert_eq!(told["drained"], true, "{line}");
     }
     world.ask(&["stop"]);
     let said = gateway.finish();

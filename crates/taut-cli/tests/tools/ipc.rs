@@ -7,7 +7,7 @@ use taut_ipc::{Channel, ChannelOptions, IpcError, Join, Stream, StreamKind, Writ
 use taut_ring::Policy;
 use taut_ring::broadcast::{Polled, Start};
 use taut_sys::{Access, ProcessSignal, signal_process};
-use taut_testkit::{DEADLINE, Process, Run, until, until_some};
+use taut_testkit::{DEADLINE, Process, Run, odd_json_keys, until, until_some};
 
 fn taut(words: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_taut")).args(words).run()
@@ -25,7 +25,9 @@ fn text(words: &[&str]) -> String {
 }
 
 fn json(words: &[&str]) -> Value {
-    serde_json::from_str(&text(words)).expect("JSON")
+    let text = text(words);
+    assert_eq!(odd_json_keys(&text), [""; 0], "{text}");
+    serde_json::from_str(&text).expect("JSON")
 }
 
 #[test]

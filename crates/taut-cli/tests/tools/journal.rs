@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 use taut_journal::{Entry, Fill, Journal, Settings, VenueId, segment_name};
-use taut_testkit::Run;
+use taut_testkit::{Run, odd_json_keys};
 use taut_types::{
     ClientOrderId, InstrumentId, Lots, Nanos, OrderTerms, Price, RequestId, Side, StrategyId,
     UserId,
@@ -20,7 +20,9 @@ fn text(words: &[&str], folder: &Path) -> String {
     let output = taut(words, folder);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{words:?}: {said}");
-    String::from_utf8(output.stdout).expect("text")
+    let text = String::from_utf8(output.stdout).expect("text");
+    assert!(!words.contains(&"--json") || odd_json_keys(&text).is_empty(), "{text}");
+    text
 }
 
 /// Two orders, one of them filled in part and about to be cancelled; the other cancelled.

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::Value;
 use taut_sys::{ProcessSignal, signal_process};
-use taut_testkit::{DEADLINE, Process, own_address, until};
+use taut_testkit::{DEADLINE, Process, odd_json_keys, own_address, until};
 
 const TAUT: &str = env!("CARGO_BIN_EXE_taut");
 
@@ -39,6 +39,7 @@ fn every_channel_has_its_knee_and_all_five_curves() {
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{channel}: {errors}");
         let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert_eq!(odd_json_keys(&String::from_utf8_lossy(&output.stdout)), [""; 0]);
         assert!(found["knee_msgs_per_s"].as_u64() >= Some(1000), "{channel}: {found}");
         assert!(found["conditions"]["verdict"].is_string(), "{channel}: {found}");
         let steps = found["steps"].as_array().expect("steps");

@@ -6,8 +6,7 @@ use std::process::{Command, Output};
 use std::thread;
 
 use taut_sys::monotonic;
-use taut_testkit::{DEADLINE, Process, Run, own_address, tcp_listener};
-use taut_types::Nanos;
+use taut_testkit::{DEADLINE, Process, Run, odd_json_keys, own_address, tcp_listener};
 
 fn taut(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_taut"));
@@ -46,7 +45,7 @@ fn connect_prints_what_the_server_echoes_and_json_is_one_line() {
     assert_eq!(String::from_utf8_lossy(&made.stdout), "one\nzwei ✓\n");
     let made = output(&[&["connect", &echo.url, "--json"], &sent[..]].concat());
     let line = String::from_utf8_lossy(&made.stdout).into_owned();
-    assert_eq!(line.lines().count(), 1, "{line}");
+    assert_eq!((line.lines().count(), odd_json_keys(&line)), (1, Vec::new()), "{line}");
     let report: serde_json::Value = serde_json::from_str(&line).expect("JSON");
     assert_eq!(report["messages"], 2);
     assert_eq!(report["bytes"], 11);
@@ -140,7 +139,8 @@ fn a_server_that_does_not_answer_is_waited_for_as_long_as_was_said() {
         told.contains("no answer to the opening handshake in time; raise --patience"),
         "{told}"
     );
-    assert!(took >= Nanos::from_secs(1), "{took:?}");
+    // Once: twice as long were two seconds, and another five a default.
+    assert!((1..5).contains(&(took.0 / 1_000_000_000)), "{took:?}");
 }
 
 #[test]

@@ -78,8 +78,17 @@ fn each_fault_is_named_with_its_tag() {
         ("453=2|448=a|447=D|447=D|", (R::GroupOutOfOrder, Some(447))),
         ("453=1|448=a|802=2|803=1|523=s|", (R::GroupOutOfOrder, Some(803))),
         ("34=3|", (R::TagOutOfOrder, Some(34))),
+        // Data whose length does not end at a delimiter.
+        ("354=2|355=abc|", (R::ValueIncorrect, Some(354))),
+        ("354=4|355=abc|58=x|", (R::ValueIncorrect, Some(354))),
+        ("354=99999999999999999999|355=abc|", (R::ValueIncorrect, Some(354))),
+        ("354=x|355=abc|", (R::IncorrectDataFormat, Some(354))),
     ] {
         assert_eq!(wrong(&format!("35=D|{HEADER}{ORDER}{extra}")), expected, "{extra}");
+    }
+    for (field, tag) in [("8=FIX.4.4|", 8), ("9=5|", 9)] {
+        let body = format!("35=D|{field}{HEADER}{ORDER}");
+        assert_eq!(wrong(&body), (R::TagAppearsTwice, Some(tag)), "a second one");
     }
     assert_eq!(wrong(&format!("35=*|{HEADER}")), (R::InvalidMsgType, None));
     assert_eq!(wrong("35=0|34=2|49=TW|52=20240229-12:34:56|"), (R::RequiredTagMissing, Some(56)));
@@ -98,6 +107,7 @@ fn each_check_can_be_switched_off() {
         ("38=+1|", Rules { formats: false, ..Rules::ALL }),
         ("386=3|336=1|", Rules { group_counts: false, ..Rules::ALL }),
         ("453=1|447=D|", Rules { group_starts: false, ..Rules::ALL }),
+        ("354=2|355=abc|", Rules { data_lengths: false, ..Rules::ALL }),
         ("122=20240229-12:34:56|", Rules { field_order: false, ..Rules::ALL }),
     ] {
         let body = format!("35=D|{HEADER}{ORDER}{extra}");
@@ -106,6 +116,34 @@ fn each_check_can_be_switched_off() {
     }
     let body = format!("35=D|{HEADER}");
     assert_eq!(check(&dictionary, &body, Rules { required: false, ..Rules::ALL }), Ok(()));
+}
+
+#[test]
+fn data_has_the_length_that_stands_before() {
+    let Some(dictionary) = dictionary("FIX44.xml") else { return };
+    let order = |extra: &str| format!("35=D|{HEADER}{ORDER}{extra}");
+    let leg = |data: &str| format!("35=c|{HEADER}320=r|321=0|555=1|600=a|{data}");
+    for body in [
+        order("354=3|355=abc|"),
+        order("354=3|355=a|c|58=x|"),
+        order("93=2|89=a||"),
+        leg("621=2|622=|||"),
+        // Nothing says how long it is.
+        order("355=abc|"),
+    ] {
+        assert_eq!(check(&dictionary, &body, Rules::ALL), Ok(()), "{body}");
+    }
+    let lenient = Rules { allow_unknown_fields: true, ..Rules::ALL };
+    for (body, length) in [
+        (format!("35=D|{HEADER}212=3|213=<a/>|{ORDER}"), 212),
+        (order("93=2|89=abc|"), 93),
+        (leg("621=1|622=abc|"), 621),
+        // RawData is none of an order's fields.
+        (order("95=2|96=abc|"), 95),
+    ] {
+        let fault = check(&dictionary, &body, lenient).expect_err(&body);
+        assert_eq!((fault.reason, fault.tag), (RejectReason::ValueIncorrect, Some(length)));
+    }
 }
 
 #[test]

@@ -90,6 +90,7 @@ pub struct RuleKeys {
     pub ranges: Option<bool>,
     pub group_counts: Option<bool>,
     pub group_starts: Option<bool>,
+    pub data_lengths: Option<bool>,
 }
 
 /// When the session is open.

@@ -332,6 +332,7 @@ fn rules(keys: &RuleKeys) -> Rules {
         ranges: keys.ranges.unwrap_or(all.ranges),
         group_counts: keys.group_counts.unwrap_or(all.group_counts),
         group_starts: keys.group_starts.unwrap_or(all.group_starts),
+        data_lengths: keys.data_lengths.unwrap_or(all.data_lengths),
     }
 }
 

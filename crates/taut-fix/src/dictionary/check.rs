@@ -5,7 +5,9 @@ use crate::codec::number::parse_u64;
 use crate::codec::timestamp::is_timestamp;
 use crate::dictionary::format::Format;
 use crate::dictionary::rules::{Fault, Rules};
-use crate::dictionary::tables::{Block, Dictionary, Glance, MEMBERS_MAX, Member, Part};
+use crate::dictionary::tables::{
+    Block, Dictionary, Glance, MEMBERS_MAX, Member, Part, is_of_frame,
+};
 use crate::error::RejectReason;
 
 /// The first tag that users may define.
@@ -250,7 +252,7 @@ impl Check<'_> {
         // Marked first: a field with a wrong value is there all the same.
         let is_new = seen.mark(index);
         self.check_value(dictionary, member, slot, value)?;
-        if !is_new {
+        if !is_new || is_of_frame(slot.tag) {
             return Err(fault(RejectReason::TagAppearsTwice, slot));
         }
         Ok(dictionary.block(member.group))
@@ -277,7 +279,7 @@ impl Check<'_> {
             return Err(fault(RejectReason::IncorrectDataFormat, slot));
         }
         if is_exempt || (self.rules.allow_unknown_fields && slot.tag > 0) {
-            return Ok(None);
+            return self.check_data_length(dictionary, slot).map(|()| None);
         }
         let reason = match known {
             Some(_) => RejectReason::TagNotDefinedForMessage,
@@ -307,7 +309,29 @@ impl Check<'_> {
             return Err(fault(RejectReason::IncorrectDataFormat, slot));
         }
         if member.is_closed && self.rules.ranges {
-            return check_listed(dictionary, member, slot, value);
+            check_listed(dictionary, member, slot, value)?;
+        }
+        if member.format == Format::Data {
+            return self.check_data_length(dictionary, slot);
+        }
+        Ok(())
+    }
+
+    /// A field whose length stands right before it has so many bytes: one that does not was indexed
+    /// up to the next delimiter.
+    #[cold]
+    fn check_data_length(&self, dictionary: &Dictionary, slot: &Slot) -> Result<(), Fault> {
+        let at = self.slots.partition_point(|other| other.start < slot.start);
+        let before = at.checked_sub(1).and_then(|at| self.slots.get(at));
+        let is_length = |before: &&Slot| {
+            let length_tag = u32::try_from(before.tag).ok();
+            let data_tag = length_tag.and_then(|tag| dictionary.data_tags.data_tag(tag));
+            data_tag == Some(slot.tag.cast_unsigned())
+        };
+        let Some(length) = before.filter(is_length) else { return Ok(()) };
+        let bytes = u64::from(slot.end - slot.start);
+        if self.rules.data_lengths && parse_u64(length.value(self.message)) != Some(bytes) {
+            return Err(fault(RejectReason::ValueIncorrect, length));
         }
         Ok(())
     }

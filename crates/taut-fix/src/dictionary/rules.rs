@@ -23,6 +23,8 @@ pub struct Rules {
     pub group_counts: bool,
     /// Every entry of a group starts with the group's first field.
     pub group_starts: bool,
+    /// The length right before a data field is the number of its bytes.
+    pub data_lengths: bool,
 }
 
 impl Rules {
@@ -37,6 +39,7 @@ impl Rules {
         ranges: true,
         group_counts: true,
         group_starts: true,
+        data_lengths: true,
     };
 }
 

@@ -74,19 +74,22 @@ pub(crate) enum Glance {
     Digits,
     /// What the format takes.
     Format,
-    /// None: the field counts a group, or belongs to another part of the message.
+    /// None: the field counts a group, belongs to another part of the message, is one of the frame,
+    /// which stands there already, or holds data, which has its length in the field before.
     Never,
 }
 
 impl Glance {
     /// Of a field in a block of this part.
     pub fn of(field: &FieldEntry, group: u16, part: Part) -> Self {
-        if group != NONE || Part::of(field.tag.cast_signed()) != part {
+        let tag = field.tag.cast_signed();
+        if group != NONE || Part::of(tag) != part || is_of_frame(tag) {
             return Self::Never;
         }
         match field.format {
+            Format::Data => Self::Never,
             _ if field.is_closed => Self::Listed,
-            Format::Any | Format::Several | Format::Data => Self::Text,
+            Format::Any | Format::Several => Self::Text,
             Format::Int | Format::Count | Format::Float => Self::Digits,
             _ => Self::Format,
         }
@@ -99,6 +102,11 @@ impl Member {
     pub fn lists_byte(&self, byte: u8) -> bool {
         self.single.get(usize::from(byte / 64)).is_some_and(|half| half >> (byte % 64) & 1 == 1)
     }
+}
+
+/// BeginString, BodyLength and CheckSum, which are around what is indexed.
+pub(crate) const fn is_of_frame(tag: i32) -> bool {
+    matches!(tag, 8..=10)
 }
 
 /// Which part of a message a field stands in.
