@@ -15,6 +15,7 @@ mod binance;
 mod check;
 mod client;
 mod connections;
+mod day;
 mod dead_men;
 mod deribit;
 mod drop_copy;
@@ -38,6 +39,7 @@ mod reload;
 mod resolver;
 mod rules;
 mod secret;
+mod snapshot;
 mod threads;
 mod usage;
 mod venue;
@@ -47,6 +49,7 @@ pub use attach::{Attach, Attached};
 pub use binance::{BinanceInterval, BinanceKeys, BinanceOrders};
 pub use client::{ControlClient, control_path};
 pub(crate) use connections::{Connect, Connections, MarketData, connect};
+pub use day::DayEnd;
 pub use deribit::{DeribitInterval, DeribitKeys, DeribitOrders};
 pub use drop_copy::DropCopyKeys;
 pub use feed_backup::FeedBackupKeys;
@@ -69,6 +72,7 @@ pub use protocol::{
     ScopeName, SideName, StageLine, Status, StrategyLine,
 };
 pub use secret::{CredentialKind, CredentialSettings, SecretSource};
+pub use snapshot::{BalanceLine, Snapshot};
 pub(crate) use web_venue::{Dialect, WebVenue};
 
 pub use venue::{FlowSettings, VENUE_SAMPLE, VenueFile, serve_venue};

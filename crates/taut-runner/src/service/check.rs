@@ -53,7 +53,8 @@ impl FileSettings for OnPaper {
 
 impl FileSettings for GatewayFile {
     fn start_paths_at(&mut self, folder: &Path) {
-        for path in [&mut self.control, &mut self.session.store].into_iter().flatten() {
+        let paths = [&mut self.control, &mut self.session.store, &mut self.risk.snapshot_folder];
+        for path in paths.into_iter().flatten() {
             *path = folder.join(&path);
         }
         if let Some(journal) = &mut self.journal {

@@ -20,6 +20,7 @@ use crate::service::journal::JournalKeys;
 use crate::service::limits::{AccountSettings, GatewayRisk, SymbolRule, UserSettings};
 use crate::service::okx::OkxKeys;
 use crate::service::secret::CredentialSettings;
+use crate::service::threads::Watched;
 use crate::settings::{GatewaySettings, InstrumentSettings, RemoteVenue, wait};
 
 /// A gateway's file with every key, for people to start from.
@@ -229,16 +230,17 @@ impl GatewayFile {
         self.wait.unwrap_or(Wait::Block)
     }
 
-    /// Who is killed without a sign of life.
-    pub(super) fn dead_men(&self) -> DeadMen {
+    /// Who is killed without a sign of life, and when a day ends.
+    pub(super) fn watched(&self) -> Watched {
         let span = |ms: u32| Nanos::from_millis(ms.into());
         let strategies = self.strategies.iter();
-        DeadMen {
+        let dead_men = DeadMen {
             operator: self.risk.operator_dead_man_ms.map(span),
             strategies: strategies
                 .filter_map(|it| Some((it.owner(), span(it.dead_man_ms?))))
                 .collect(),
-        }
+        };
+        Watched { dead_men, day_ends: self.risk.day_ends }
     }
 
     /// Where it listens.

@@ -15,7 +15,8 @@ use taut_journal::{Housekeeper, Journal};
 use taut_market_data::{FeedHandler, Source};
 use taut_oms::{KillCause, KillScope};
 use taut_sys::{
-    Doorbell, Wait, Waiter, kill_requests, monotonic, pin_to_cpu, set_timer_slack, wait_readable,
+    Doorbell, Wait, Waiter, kill_requests, monotonic, pin_to_cpu, set_timer_slack, utc,
+    wait_readable,
 };
 use taut_types::Nanos;
 
@@ -24,12 +25,13 @@ use crate::error::RunnerError;
 use crate::mistakes::{self, Mistake};
 use crate::service::balances::balances;
 use crate::service::connections::{Connections, MarketData, Served, names};
+use crate::service::day::DayEnd;
 use crate::service::dead_men::{Step, Watch};
 use crate::service::file::GatewayFile;
 use crate::service::journal::JournalKeys;
 use crate::service::place::Place;
 use crate::service::resolver::{Moved, follow};
-use crate::service::threads::{Answer, Command, Glance, Numbered, UNASKED};
+use crate::service::threads::{Answer, Command, Glance, Numbered, Picture, UNASKED, Watched};
 use crate::service::usage::Usage;
 use crate::settings::build_fees;
 
@@ -72,6 +74,7 @@ pub struct Trading<'a, 'm, F, H, O> {
     orphans_due: Option<Nanos>,
     /// Who is to show signs of life.
     watch: Watch,
+    day_ends: Option<DayEnd>,
     /// Kills that signals asked for.
     kills: u32,
 }
@@ -124,6 +127,7 @@ impl<'a, 'm, F: FeedHandler, H: OrderHandler, O: Observer> Trading<'a, 'm, F, H,
             resumed.map_err(|error| failed(error, orders))?;
             housekeeper = Some(keeper);
         }
+        let watched = file.watched();
         let trading = Self {
             wait: file.waits(),
             cpu: file.cpu,
@@ -139,7 +143,8 @@ impl<'a, 'm, F: FeedHandler, H: OrderHandler, O: Observer> Trading<'a, 'm, F, H,
             ends_by: None,
             is_leaving: false,
             revives: false,
-            watch: Watch::new(file.dead_men(), own.len()),
+            watch: Watch::new(watched.dead_men, own.len()),
+            day_ends: watched.day_ends,
             kills: kill_requests(),
             orphans_due: file
                 .journal
@@ -184,6 +189,7 @@ impl<'a, 'm, F: FeedHandler, H: OrderHandler, O: Observer> Trading<'a, 'm, F, H,
                 self.shared_clock.refresh(self.gateway.clock_mut());
                 self.heed_kill_signals()?;
                 self.look_for_life();
+                self.end_day();
                 self.cancel_orphans()?;
                 if self.attend()? {
                     return Ok(());
@@ -222,6 +228,36 @@ impl<'a, 'm, F: FeedHandler, H: OrderHandler, O: Observer> Trading<'a, 'm, F, H,
                 Some(Step::Disarm(scope)) => self.gateway.disarm(scope),
                 None => {}
             }
+        }
+    }
+
+    /// A day that is over is settled, also one that ended while there was no gateway.
+    fn end_day(&mut self) {
+        let Some(ends) = self.day_ends else { return };
+        let (day, last) = (ends.day_of(utc()), self.gateway.day());
+        if last == 0 {
+            self.gateway.begin_day(day);
+        } else if day > last {
+            self.roll(Some(day));
+        }
+    }
+
+    fn roll(&mut self, day: Option<u32>) {
+        let mut picture = self.picture();
+        picture.positions.clear();
+        self.gateway.roll_day(day, |closed| picture.positions.push(*closed));
+        let _ = self.answers.send((UNASKED, Answer::Rolled(Box::new(picture))));
+    }
+
+    fn picture(&self) -> Picture {
+        let mut orders = Vec::new();
+        self.gateway.visit_orders(|order| orders.push(*order));
+        Picture {
+            utc: utc(),
+            positions: self.gateway.positions().collect(),
+            orders,
+            balances: self.gateway.balances().copied().collect(),
+            killed: self.gateway.killed().collect(),
         }
     }
 
@@ -330,13 +366,20 @@ impl<'a, 'm, F: FeedHandler, H: OrderHandler, O: Observer> Trading<'a, 'm, F, H,
                 self.gateway.visit_orders(|order| orders.push(*order));
                 Answer::Orders(orders)
             }
+            Command::Picture => Answer::Picture(Box::new(self.picture())),
+            Command::Roll => {
+                self.roll(None);
+                Answer::Done(true)
+            }
             Command::Positions => Answer::Positions(self.gateway.positions().collect()),
             Command::Usage => {
                 let now = self.gateway.clock_mut().now();
                 Answer::Usage(Box::new(Usage::of(self.gateway.risk(), now)))
             }
-            Command::SetRules(rules, dead_men) => match self.gateway.set_rules(*rules) {
+            Command::SetRules(rules, watched) => match self.gateway.set_rules(*rules) {
                 Ok(()) => {
+                    let Watched { dead_men, day_ends } = *watched;
+                    self.day_ends = day_ends;
                     if dead_men != *self.watch.men() {
                         self.watch.replace(dead_men).for_each(|scope| self.gateway.disarm(scope));
                         self.arm_operator();
