@@ -273,7 +273,7 @@ fn a_venue_of_messages_over_a_websocket_needs_nothing_but_its_handler() {
     config.session.transport = Transport::WebSocket { url, tls: None };
     let sim = SimConfig { is_partial: false, window_bytes: 1 << 20, ..SimConfig::default() };
     let (kernel, clock) = (SimKernel::new(16, sim), clock_at(Nanos::ZERO));
-    let (input, handlers) = (FeedInput::HandedOver, (Standing, Words::default()));
+    let (input, handlers) = (FeedInput::HandedOver, (Standing::default(), Words::default()));
     let gateway =
         Gateway::with_handlers(kernel, &config, clock, input, handlers, hub, &regions).unwrap();
     let gateway = gateway.with_observer(Server::default()).unwrap();
