@@ -847,6 +847,35 @@ fn is_zero(decimals: &[String]) -> bool {
 }
 
 #[test]
+fn the_orders_of_a_strategy_that_dies_are_kept_for_its_return_where_it_is_said_so() {
+    let world = World::new();
+    let _venue = world.start_venue();
+    // Of the second strategy.
+    let _gateway = world.start_gateway_with("when_gone = \"keep\"\n");
+    until("a session", DEADLINE, || world.status()["order_entry"] == true);
+    let start = || world.start_strategy_with("second", &["--rest", "3000000"]);
+    let mut second = start();
+    let has = || world.open_orders("strategy", "second");
+    until("resting orders", DEADLINE, || has() > 4);
+    second.kill();
+    until("the end of its attachment", DEADLINE, || !world.is_attached("second"));
+    until("an answer to every request", DEADLINE, || world.count("unanswered") == 0);
+    let cancels = world.count("cancel_requests");
+    assert!(has() > 0);
+    let mut second = start();
+    until("its return", DEADLINE, || world.is_attached("second"));
+    // From its next end on they wait a moment alone.
+    world.write_settings("when_gone = \"keep\"\nkeep_ms = 1\n");
+    world.ask(&["reload"]);
+    second.kill();
+    until("cancels", DEADLINE, || !world.is_attached("second") && has() == 0);
+    assert!(world.count("cancel_requests") > cancels);
+    world.write_settings("when_gone = \"cancel\"\nkeep_ms = 1\n");
+    let said = run(&["gateway", "reload", "--gateway", &world.control()]);
+    assert!(text(&said.stderr).contains("beside when_gone"), "{}", text(&said.stderr));
+}
+
+#[test]
 fn one_strategy_trades_at_two_gateways_of_which_one_goes_and_comes_again() {
     let worlds = [World::new(), World::new()];
     let _venues = worlds.each_ref().map(World::start_venue);

@@ -55,7 +55,7 @@ pub use drop_copy::DropCopyKeys;
 pub use feed_backup::FeedBackupKeys;
 pub use file::{
     BINANCE_GATEWAY_SAMPLE, DERIBIT_GATEWAY_SAMPLE, GATEWAY_SAMPLE, GatewayFile,
-    OKX_GATEWAY_SAMPLE, SessionKeys, StrategySettings,
+    OKX_GATEWAY_SAMPLE, SessionKeys, StrategySettings, WhenGoneKey,
 };
 pub use gateway::serve;
 pub use journal::{JournalDurability, JournalKeys};

@@ -478,7 +478,7 @@ impl<'a> Listener<'a> {
         let of = |place: &Place<'_>| place.strategy.as_deref() == Some(name);
         let place = self.places.iter().position(of);
         let place = place.ok_or_else(|| format!("'{name}' is not attached"))?;
-        let dropped = self.done(Command::Detach(place));
+        let dropped = self.done(Command::Evict(place));
         self.end_attachment(place);
         dropped
     }

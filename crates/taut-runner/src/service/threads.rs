@@ -1,6 +1,6 @@
 //! What the two threads of a gateway's process say to each other.
 
-use taut_gateway::{OpenOrder, OrderFilter, Owner, RiskRules};
+use taut_gateway::{OpenOrder, OrderFilter, Owner, RiskRules, WhenGone};
 use taut_oms::{Balance, KillScope, Latched, PositionReport};
 use taut_sys::Address;
 use taut_types::Nanos;
@@ -23,6 +23,8 @@ pub enum Command {
     Attach(usize, Owner),
     /// The strategy of this place is gone.
     Detach(usize),
+    /// The strategy of this place is sent away.
+    Evict(usize),
     Status,
     Orders,
     Positions,
@@ -63,6 +65,8 @@ pub enum Answer {
 pub struct Watched {
     pub dead_men: DeadMen,
     pub day_ends: Option<DayEnd>,
+    /// What becomes of whose orders.
+    pub when_gone: Vec<(Owner, WhenGone)>,
 }
 
 /// All that the gateway has at one moment.

@@ -128,6 +128,7 @@ impl<'a, 'm, F: FeedHandler, H: OrderHandler, O: Observer> Trading<'a, 'm, F, H,
             housekeeper = Some(keeper);
         }
         let watched = file.watched();
+        gateway.client_mut().set_when_gone(watched.when_gone);
         let trading = Self {
             wait: file.waits(),
             cpu: file.cpu,
@@ -360,6 +361,12 @@ impl<'a, 'm, F: FeedHandler, H: OrderHandler, O: Observer> Trading<'a, 'm, F, H,
                 }
                 Answer::Done(true)
             }
+            Command::Evict(place) => {
+                if let Some(slot) = self.slots.get(place).copied() {
+                    self.gateway.client_mut().evict(slot);
+                }
+                Answer::Done(true)
+            }
             Command::Status => Answer::Status(Box::new(self.glance())),
             Command::Orders => {
                 let mut orders = Vec::new();
@@ -378,8 +385,9 @@ impl<'a, 'm, F: FeedHandler, H: OrderHandler, O: Observer> Trading<'a, 'm, F, H,
             }
             Command::SetRules(rules, watched) => match self.gateway.set_rules(*rules) {
                 Ok(()) => {
-                    let Watched { dead_men, day_ends } = *watched;
+                    let Watched { dead_men, day_ends, when_gone } = *watched;
                     self.day_ends = day_ends;
+                    self.gateway.client_mut().set_when_gone(when_gone);
                     if dead_men != *self.watch.men() {
                         self.watch.replace(dead_men).for_each(|scope| self.gateway.disarm(scope));
                         self.arm_operator();
