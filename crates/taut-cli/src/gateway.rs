@@ -100,6 +100,15 @@ enum Verb {
     Orders(Which),
     /// What is held
     Positions(Which),
+    /// All that the gateway has at this moment, as JSON: positions, orders, balances, kills
+    Snapshot {
+        #[command(flatten)]
+        which: Which,
+        /// Where it is written, whole or not at all; printed without this
+        file: Option<PathBuf>,
+    },
+    /// End the day: settle positions, count profit, fees and losses from 0
+    Roll(Which),
     /// The limits that hold, and how much of them is used
     Limits(Which),
     /// Read the settings again and take their limits while orders go on; SIGHUP does it too
@@ -182,6 +191,8 @@ impl Verb {
             Self::Stages(which) => operator::stages(which),
             Self::Orders(which) => operator::orders(which),
             Self::Positions(which) => operator::positions(which),
+            Self::Snapshot { which, file } => operator::snapshot(which, file.as_deref()),
+            Self::Roll(which) => operator::act(which, &service::ControlRequest::Roll),
             Self::Limits(which) => operator::limits(which),
             Self::Reload(which) => operator::reload(which),
             Self::Kill { which, scope } => {

@@ -29,6 +29,24 @@ use slot::Slot;
 /// no session, or be refused.
 const CANCEL_AGAIN: Nanos = Nanos::from_millis(100);
 
+/// What becomes of the open orders of a strategy that is gone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WhenGone {
+    /// They are cancelled.
+    #[default]
+    Cancel,
+    /// They wait for its return, for so long, or without a time for ever; then they are cancelled.
+    Keep(Option<Nanos>),
+}
+
+/// Orders that wait for their strategy: for how long, and until when.
+#[derive(Clone, Copy, Debug)]
+struct Kept {
+    span: Option<Nanos>,
+    due: Option<Nanos>,
+}
+
 /// A strategy's place at a gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SlotId(usize);
@@ -38,7 +56,7 @@ pub struct SlotId(usize);
 /// Market events are published once, for all of them. Whoever reads too slowly is overtaken, told
 /// what it lost, and told its books anew; nobody else notices. Replies to one strategy lose
 /// nothing: a strategy that leaves a whole ring of them unread is dropped, and its orders are
-/// cancelled.
+/// cancelled, or [kept](WhenGone) for its return.
 #[derive(Debug)]
 pub struct Hub<'m> {
     ticks: broadcast::Publisher<'m>,
@@ -58,6 +76,11 @@ pub struct Hub<'m> {
     gone: BTreeSet<Owner>,
     to_cancel: Vec<Owner>,
     cancel_due: Nanos,
+    /// What becomes of whose orders, where they are not cancelled, and whose wait.
+    when_gone: BTreeMap<Owner, WhenGone>,
+    kept: BTreeMap<Owner, Kept>,
+    /// Strategies that were sent away: their orders are cancelled in any case.
+    evicted: BTreeSet<Owner>,
 }
 
 impl<'m> Hub<'m> {
@@ -78,6 +101,9 @@ impl<'m> Hub<'m> {
             gone: BTreeSet::new(),
             to_cancel: Vec::new(),
             cancel_due: Nanos::ZERO,
+            when_gone: BTreeMap::new(),
+            kept: BTreeMap::new(),
+            evicted: BTreeSet::new(),
         })
     }
 
@@ -117,6 +143,7 @@ impl<'m> Hub<'m> {
         match self.slots.get_mut(slot.0) {
             Some(slot) if slot.is_vacant() && !is_there => {
                 slot.attach(owner, *self.numbers.entry(owner).or_insert(self.first_number));
+                self.kept.remove(&owner);
                 // While there is no session, what its predecessor left is still to be cancelled.
                 if self.is_order_entry_up {
                     self.gone.remove(&owner);
@@ -128,7 +155,19 @@ impl<'m> Hub<'m> {
         }
     }
 
-    /// The strategy is gone: its orders are cancelled, its place is free.
+    /// What becomes of the open orders of each of these when it is gone, from now on; those of
+    /// others are cancelled.
+    pub fn set_when_gone(&mut self, when_gone: impl IntoIterator<Item = (Owner, WhenGone)>) {
+        self.when_gone = when_gone.into_iter().collect();
+    }
+
+    /// The strategy is sent away: as [`Hub::detach`], and its orders are cancelled in any case.
+    pub fn evict(&mut self, slot: SlotId) {
+        self.evicted.extend(self.owner(slot));
+        self.detach(slot);
+    }
+
+    /// The strategy is gone: its orders are cancelled, or [kept](WhenGone), its place is free.
     pub fn detach(&mut self, slot: SlotId) {
         if let Some(slot) = self.slots.get_mut(slot.0) {
             slot.drop_strategy();
@@ -185,6 +224,17 @@ impl<'m> Hub<'m> {
                 to_cancel.push(*owner);
             }
             has_orders
+        });
+    }
+
+    /// Orders that have waited for long enough are cancelled until none is open.
+    fn give_up_kept(&mut self, now: Nanos) {
+        let Self { kept, gone, .. } = self;
+        kept.retain(|owner, kept| {
+            let Some(span) = kept.span else { return true };
+            let is_over = now >= *kept.due.get_or_insert(now + span);
+            gone.extend(is_over.then_some(*owner));
+            !is_over
         });
     }
 
@@ -312,6 +362,13 @@ impl Client for Hub<'_> {
             self.turn = if self.turn + 1 < count { self.turn + 1 } else { 0 };
             if let Some((owner, next_number)) = slot.take_leaving() {
                 self.numbers.insert(owner, next_number);
+                let is_evicted = self.evicted.remove(&owner);
+                if let Some(&WhenGone::Keep(span)) = self.when_gone.get(&owner)
+                    && !is_evicted
+                {
+                    self.kept.insert(owner, Kept { span, due: None });
+                    continue;
+                }
                 self.gone.insert(owner);
                 return Some(cancel_all_of(owner));
             }
@@ -339,6 +396,7 @@ impl Client for Hub<'_> {
     fn timer(&mut self, clock: &Clock, state: &impl GatewayState, now: Nanos) {
         // Where there is never an idle turn.
         self.idle(state, clock);
+        self.give_up_kept(now);
         if !self.gone.is_empty() && now >= self.cancel_due && self.is_order_entry_up {
             self.find_ownerless(state, now);
         }

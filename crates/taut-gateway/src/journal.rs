@@ -18,6 +18,8 @@ pub(crate) struct OrderJournal {
     behind: Vec<ClientOrderId>,
     /// What is stopped is missed, and written down anew as well.
     misses_kills: bool,
+    /// The beginning of a day, too.
+    misses_day: bool,
     /// By instrument: whether it is an inverse contract.
     inverse: Box<[bool]>,
 }
@@ -29,7 +31,14 @@ impl OrderJournal {
     pub(crate) fn new(writer: Writer, instruments: &[Instrument]) -> Self {
         let behind = Vec::with_capacity(BEHIND_MAX);
         let inverse = instruments.iter().map(|it| it.kind() == ContractKind::Inverse).collect();
-        Self { writer: Some(writer), missed: 0, behind, misses_kills: false, inverse }
+        Self {
+            writer: Some(writer),
+            missed: 0,
+            behind,
+            misses_kills: false,
+            misses_day: false,
+            inverse,
+        }
     }
 
     /// A trade under this name.
@@ -120,6 +129,30 @@ impl OrderJournal {
         }
         // A release that is missed leaves the next gateway stopped: that is told, and harmless.
         self.misses_kills |= self.missed != missed && is_latched;
+    }
+
+    /// A day begins with these positions: safe at once, where a request would be. What there is no
+    /// room for is to be written down once more, all of it.
+    pub(crate) fn note_day(
+        &mut self,
+        utc: Nanos,
+        rolled: impl Iterator<Item = Entry>,
+        begun: Entry,
+    ) {
+        let missed = self.missed;
+        rolled.for_each(|entry| self.note(utc, || entry));
+        if self.missed == missed {
+            self.note(utc, || begun);
+        }
+        if let Some(writer) = &mut self.writer {
+            self.missed += u64::from(writer.commit().is_err());
+        }
+        self.misses_day = self.missed != missed;
+    }
+
+    /// Whether the beginning of a day is to be written down anew.
+    pub(crate) fn take_missed_day(&mut self) -> bool {
+        std::mem::take(&mut self.misses_day)
     }
 
     /// Writes down anew what is stopped, when that could not be written when it was.

@@ -66,7 +66,7 @@ pub use error::GatewayError;
 pub use feed::{FeedInput, FeedSocket, FeedSockets};
 pub use fused::FusedClient;
 pub use gateway::Gateway;
-pub use hub::{Hub, SlotId};
+pub use hub::{Hub, SlotId, WhenGone};
 pub use info::EventInfo;
 pub use message::{
     GatewayEvent, OpenOrder, OrderFilter, OrderUpdate, Position, Refusal, Request, RequestKind,

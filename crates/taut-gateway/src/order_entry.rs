@@ -8,6 +8,7 @@ pub mod binance;
 mod cancels;
 pub mod comparison;
 mod connection;
+mod day;
 pub mod deribit;
 mod fix;
 pub mod fix44;
@@ -24,12 +25,14 @@ mod sent;
 mod waiting;
 pub mod wire;
 
+use std::collections::BTreeMap;
+
 use taut_fix::Now;
 use taut_fix_engine::BackOff;
 use taut_io::{Handle, Io, Kernel};
 use taut_oms::{
-    KillScope, KillSwitch, OrderTable, PositionKey, PositionReport, Positions, Quarantine, Risk,
-    RiskInstrument,
+    Amount, KillScope, KillSwitch, OrderTable, PositionKey, PositionReport, Positions, Quarantine,
+    Risk, RiskInstrument,
 };
 use taut_sys::{Address, Clock};
 use taut_types::{
@@ -114,6 +117,9 @@ pub(crate) struct OrderSession<H> {
     comparisons: PositionComparisons,
     risk_rejects: u64,
     refused: u64,
+    /// The number of the day that began last, and what positions earned before it.
+    day: u32,
+    earned_before: BTreeMap<PositionKey, Amount>,
     /// What is stopped, and since when; nothing of what was stopped before this gateway began.
     killed_at: Vec<(KillScope, Option<Nanos>)>,
     /// The new order that left last: a rehearsal is one like it.

@@ -210,6 +210,11 @@ pub enum Entry {
     /// A position is this from now on: carried in, repaired, or rolled at the end of the day. Its
     /// amounts are for lots of 1, here as in [`State`](crate::State).
     Position(PositionKey, Position),
+    /// A day of this position is over: it is this from now on, with amounts for lots of 1, and on
+    /// all days before it earned so much, less fees.
+    Rolled(PositionKey, Position, Amount),
+    /// The day with this number began, in the caller's count of days.
+    Day(u32),
     /// The kill switch was thrown or released for a scope.
     KillSwitch {
         /// The scope in the caller's word (`Latched::to_word` of the kill switch); to release it,

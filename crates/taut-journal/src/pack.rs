@@ -12,6 +12,8 @@
 //! | 10 | position | key; lots; bought; sold; cost, realised, fees (each low, high) |
 //! | 11 | kill switch | word; 1 when latched |
 //! | 13 | filled, which cost something | as filled; fee (low, high) |
+//! | 14 | rolled | as position; earned before (low, high) |
+//! | 15 | day | its number |
 //! | 33 | open order | order; tag, versions (bits 32.., 48..); filled; worth (2); terms; name |
 //! | 34 | unanswered | order; version and (bit 16) whether it is a modify; price; lots |
 //! | 36 | end of the checkpoint | as of |
@@ -38,7 +40,7 @@ const NAME_WORDS: usize = 5;
 /// Changes when the table above does: FNV-1a of what it says.
 pub const SCHEMA: u64 = {
     let text = b"1:o,t,T 2:o,v,p,l 3:o,v 4:o,v,N 5:o,v,p,l 6:o,ki,p,l,N 7:o,v 8:o 9:o,vr \
-        10:K,l,b,s,c,c,r,r,f,f 11:w,b 12:o 13:o,ki,p,l,N,f,f 33:o,tvv,f,w,w,T,N \
+        10:K,l,b,s,c,c,r,r,f,f 11:w,b 12:o 13:o,ki,p,l,N,f,f 14:K,l,b,s,c,c,r,r,f,f,e,e 15:d 33:o,tvv,f,w,w,T,N \
         34:o,vm,p,l 35:o,ki,p,l,N 36:s";
     let (mut hash, mut at) = (0xcbf2_9ce4_8422_2325_u64, 0);
     while let Some((_, rest)) = text.split_at_checked(at) {
@@ -106,6 +108,15 @@ impl Entry {
                 to.position(key, position);
                 10
             }
+            Self::Rolled(key, position, earned) => {
+                to.position(key, position);
+                to.wide(earned.0);
+                14
+            }
+            Self::Day(day) => {
+                to.word(u64::from(*day));
+                15
+            }
             Self::KillSwitch { word, is_latched } => {
                 to.word(*word);
                 to.word(u64::from(*is_latched));
@@ -170,12 +181,18 @@ impl Entry {
                 let reason = (word >> 32) as u32;
                 Self::Rejected { request: RequestId { order, version }, reason }
             }
-            10 => {
+            10 | 14 => {
                 let key = from.position_key()?;
                 let lots = [from.lots()?.0, from.lots()?.0, from.lots()?.0];
                 let amounts = [from.wide()?, from.wide()?, from.wide()?];
-                Self::Position(key, Position::from_numbers(lots, amounts))
+                let position = Position::from_numbers(lots, amounts);
+                if kind == 10 {
+                    Self::Position(key, position)
+                } else {
+                    Self::Rolled(key, position, Amount(from.wide()?))
+                }
             }
+            15 => Self::Day(u32::try_from(from.word()?).ok()?),
             11 => Self::KillSwitch { word: from.word()?, is_latched: from.flag()? },
             12 => Self::HighestNumber(from.id()?),
             13 => {
@@ -205,7 +222,7 @@ impl Entry {
 
     /// Whether this build has an entry for the kind.
     pub(crate) const fn is_known(kind: u16) -> bool {
-        matches!(kind, 1..=13 | 33..=36)
+        matches!(kind, 1..=15 | 33..=36)
     }
 }
 

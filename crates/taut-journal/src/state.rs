@@ -54,6 +54,10 @@ pub struct State {
     pub orders: BTreeMap<ClientOrderId, OpenOrder>,
     /// What every owner has, flat positions included, with amounts for lots of 1.
     pub positions: BTreeMap<PositionKey, Position>,
+    /// What positions earned on the days before this one, less fees.
+    pub earned_before: BTreeMap<PositionKey, Amount>,
+    /// The number of the day that began last; 0 while none did.
+    pub day: u32,
     /// The order of each user and strategy that has the highest number, by the upper 16 bits of the
     /// id.
     pub highest: BTreeMap<u16, ClientOrderId>,
@@ -129,6 +133,11 @@ impl State {
             Entry::Position(key, position) => {
                 self.positions.insert(key, position);
             }
+            Entry::Rolled(key, position, earned) => {
+                self.positions.insert(key, position);
+                self.earned_before.insert(key, earned);
+            }
+            Entry::Day(day) => self.day = day,
             Entry::KillSwitch { word, is_latched: true } => {
                 self.killed.insert(word);
             }
@@ -169,12 +178,16 @@ impl State {
             }))
         });
         let highest = self.highest.values().map(|order| Entry::HighestNumber(*order));
-        let positions = self.positions.iter().map(|(key, it)| Entry::Position(*key, *it));
+        let positions = self.positions.iter().map(|(key, it)| match self.earned_before.get(key) {
+            Some(earned) => Entry::Rolled(*key, *it, *earned),
+            None => Entry::Position(*key, *it),
+        });
+        let day = (self.day != 0).then_some(Entry::Day(self.day));
         let killed =
             self.killed.iter().map(|word| Entry::KillSwitch { word: *word, is_latched: true });
         let executions = self.executions.iter().map(|fill| Entry::Execution(*fill));
         let end = core::iter::once(Entry::CheckpointEnd { as_of: self.as_of });
-        highest.chain(orders).chain(positions).chain(killed).chain(executions).chain(end)
+        highest.chain(orders).chain(positions).chain(day).chain(killed).chain(executions).chain(end)
     }
 
     fn used(&mut self, order: ClientOrderId) {

@@ -98,6 +98,13 @@ impl Balances {
         self.add(key.account, base, Amount::of_lots(lots, Amount::of_lot(Price::SCALE, lot)));
     }
 
+    /// A position earned so much on days before, less fees.
+    pub fn earned(&mut self, key: PositionKey, amount: Amount) {
+        if let Some(quote) = self.quote(key.instrument) {
+            self.add(key.account, quote, amount);
+        }
+    }
+
     /// A balance that has changed since this was called last.
     pub fn poll_changed(&mut self) -> Option<Balance> {
         let cell = self.cells.iter_mut().find(|cell| cell.has_changed)?;

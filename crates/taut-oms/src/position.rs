@@ -138,6 +138,11 @@ impl Positions {
         self.change(key, worth.lot_value, |own| *own = position).map(drop)
     }
 
+    /// What a position earned on the days before, less fees: out of a journal, for the balances.
+    pub fn restore_earned(&mut self, key: PositionKey, amount: Amount) {
+        self.balances.earned(key, amount);
+    }
+
     /// Follows these balances from here on: before positions are restored, which move them.
     pub fn follow_balances(&mut self, balances: Balances) {
         self.balances = balances;
@@ -155,22 +160,27 @@ impl Positions {
     }
 
     /// A new day: bought, sold, realised and fees count from 0. Positions are carried at the
-    /// instrument's settlement price, or at their average where there is none. `closed` gets each
-    /// position of the old day as it was, settled.
+    /// instrument's settlement price, or at their average where there is none; what that earns is in
+    /// the balances. `closed` gets each position of the old day as it was, settled, and as it begins
+    /// the new one.
     pub fn roll(
         &mut self,
         settlement: impl Fn(InstrumentId) -> Option<Price>,
-        mut closed: impl FnMut(&PositionReport),
+        mut closed: impl FnMut(&PositionReport, &Position),
     ) {
-        for (key, position) in &mut self.positions {
-            let worth = self.instruments.get(key.instrument.0 as usize).copied();
+        let Self { positions, instruments, balances, .. } = self;
+        for (key, position) in positions {
+            let worth = instruments.get(key.instrument.0 as usize).copied();
             let mut worth = worth.unwrap_or_default();
             if let Some(price) = settlement(key.instrument) {
                 worth.mark = Some(price);
+                let before = *position;
                 position.settle(price, worth.lot_value);
+                balances.moved(*key, &before, position, worth.lot_value);
             }
-            closed(&position.report(*key, worth.lot_value, worth.mark));
+            let report = position.report(*key, worth.lot_value, worth.mark);
             position.start_day();
+            closed(&report, position);
         }
     }
 
@@ -193,6 +203,12 @@ impl Positions {
         let of = |key: &PositionKey| key.account == account && key.instrument == instrument;
         let own = self.positions.iter().filter(|(key, _)| of(key));
         Lots(own.fold(0, |sum: i64, (_, position)| sum.saturating_add(position.lots().0)))
+    }
+
+    /// What an instrument is valued at; nothing before the first price.
+    #[must_use]
+    pub fn marked(&self, instrument: InstrumentId) -> Option<Price> {
+        self.instruments.get(instrument.0 as usize)?.mark
     }
 
     /// Every position, valued at its mark.

@@ -15,6 +15,7 @@ mod binance;
 mod check;
 mod client;
 mod connections;
+mod day;
 mod dead_men;
 mod deribit;
 mod differences;
@@ -39,6 +40,7 @@ mod reload;
 mod resolver;
 mod rules;
 mod secret;
+mod snapshot;
 mod strategy_file;
 mod subscribe;
 mod threads;
@@ -50,12 +52,13 @@ pub use attach::{Attach, Attached};
 pub use binance::{BinanceInterval, BinanceKeys, BinanceOrders};
 pub use client::{ControlClient, control_path};
 pub(crate) use connections::{Connect, Connections, MarketData, connect};
+pub use day::DayEnd;
 pub use deribit::{DeribitInterval, DeribitKeys, DeribitOrders};
 pub use drop_copy::DropCopyKeys;
 pub use feed_backup::FeedBackupKeys;
 pub use file::{
     BINANCE_GATEWAY_SAMPLE, DERIBIT_GATEWAY_SAMPLE, GATEWAY_SAMPLE, GatewayFile,
-    OKX_GATEWAY_SAMPLE, SessionKeys, StrategySettings,
+    OKX_GATEWAY_SAMPLE, SessionKeys, StrategySettings, WhenGoneKey,
 };
 pub use gateway::{serve, serve_fused};
 pub use journal::{JournalDurability, JournalKeys};
@@ -72,6 +75,7 @@ pub use protocol::{
     ScopeName, SideName, StageLine, Status, StrategyLine,
 };
 pub use secret::{CredentialKind, CredentialSettings, SecretSource};
+pub use snapshot::{BalanceLine, Snapshot};
 pub use strategy_file::{STRATEGY_SAMPLE, StrategyFile};
 pub use subscribe::SubscribeRule;
 pub(crate) use web_venue::{Dialect, WebVenue};

@@ -1,5 +1,7 @@
 //! What an operator asks of a running gateway.
 
+use std::path::Path;
+
 use serde_json::json;
 use taut_runner::service::{
     ControlClient, ControlReply, ControlRequest, LatchLine, StageLine, StrategyLine,
@@ -164,22 +166,41 @@ pub fn positions(which: &Which) -> Result<(), Failure> {
         terminal::tell("no positions");
     }
     terminal::print(format_args!(
-        "{:<12} {:<15} {:>7} {:>12} {:>14} {:>16} {:>16}",
-        "strategy", "symbol", "account", "quantity", "average price", "realised", "unrealised"
+        "{:<12} {:<15} {:>7} {:>12} {:>14} {:>16} {:>16} {:>12}",
+        "strategy",
+        "symbol",
+        "account",
+        "quantity",
+        "average price",
+        "realised",
+        "unrealised",
+        "fees"
     ))?;
     for held in &positions {
         terminal::print(format_args!(
-            "{:<12} {:<15} {:>7} {:>12} {:>14} {:>16} {:>16}",
+            "{:<12} {:<15} {:>7} {:>12} {:>14} {:>16} {:>16} {:>12}",
             held.strategy,
             held.symbol,
             held.account,
             held.quantity,
             held.average_price,
             held.realised,
-            held.unrealised
+            held.unrealised,
+            held.fees
         ))?;
     }
     Ok(())
+}
+
+/// All that it has, printed or written into a file.
+pub fn snapshot(which: &Which, file: Option<&Path>) -> Result<(), Failure> {
+    let reply = connect(which)?.ask(&ControlRequest::Snapshot).map_err(failure)?;
+    let ControlReply::Snapshot(snapshot) = reply else {
+        return Err(Failure::Run(format!("{reply:?} is no snapshot")));
+    };
+    let Some(file) = file else { return terminal::print_json(&snapshot) };
+    let written = snapshot.write(file);
+    written.map_err(|error| Failure::Run(format!("{}: {error}", file.display())))
 }
 
 /// The limits that hold, and how much of them is used.

@@ -81,7 +81,8 @@ fn said(entry: &Entry) -> Value {
         }
         Entry::Filled(fill) | Entry::Execution(fill) => filled(fill),
         Entry::Expired { order } => json!({ "kind": "expired", "order": id(*order) }),
-        Entry::Position(key, position) => json!({
+        Entry::Day(day) => json!({ "kind": "day", "day": day }),
+        Entry::Position(key, position) | Entry::Rolled(key, position, _) => json!({
             "kind": "position", "user": key.user.0, "strategy": key.strategy.0,
             "account": key.account.0, "instrument": key.instrument.0, "lots": position.lots().0,
             "realised": position.realised().to_string(),

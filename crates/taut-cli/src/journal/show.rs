@@ -113,7 +113,8 @@ fn said(entry: &Entry) -> String {
         Entry::Rejected { request, reason } => {
             format!("rejected {}  for reason {reason}", version(*request))
         }
-        Entry::Position(key, position) => format!(
+        Entry::Day(day) => format!("day {day} began"),
+        Entry::Position(key, position) | Entry::Rolled(key, position, _) => format!(
             "position user {} strategy {} account {} instrument {}  {} lots",
             key.user.0,
             key.strategy.0,

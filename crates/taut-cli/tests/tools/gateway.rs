@@ -336,7 +336,7 @@ fn signal(program: &Process, name: &str) {
 
 /// What an operator sees of these lines that does not depend on the market or the session.
 fn lasting(lines: &Value) -> Vec<String> {
-    let is_lasting = |key: &&String| !matches!(key.as_str(), "unrealised" | "state");
+    let is_lasting = |key: &&String| !matches!(key.as_str(), "unrealised" | "mark" | "state");
     let line = |line: &Value| {
         let line = line.as_object().expect("an object");
         let fields = line.keys().filter(is_lasting).map(|key| format!("{key} {}", line[key]));
@@ -869,6 +869,137 @@ fn orders_whose_strategy_does_not_come_back_are_cancelled() {
         world.count("cancels") > 0 && world.status()["open_orders"] == 0
     });
     drop((gateway, venue));
+}
+
+#[test]
+fn a_day_ends_once_and_a_snapshot_says_what_it_was() {
+    let world = World::new();
+    let seconds = std::time::SystemTime::UNIX_EPOCH.elapsed().expect("a time after 1970");
+    if seconds.as_secs() % 86_400 > 86_400 - 180 {
+        println!("skipped: too near to midnight for a day that ends at 23:59");
+        return;
+    }
+    let venue = world.start_venue_with("cancel_on_disconnect = false\nreset_on_logon = false\n");
+    let journal = "[journal]\nfolder = \"journal\"\nsegment_mb = 1\nreattach_ms = 0\n";
+    let day = |ends: &str| {
+        format!("{journal}[risk]\nday_ends = \"{ends}\"\nsnapshot_folder = \"days\"\n")
+    };
+    // Yesterday's day goes on until one minute before midnight.
+    let mut gateway = world.start_gateway_with(&day("23:59"));
+    until("a session", DEADLINE, || world.status()["order_entry"] == true);
+    let strategy = world.start_strategy_with("first", &["--rest", "3000000"]);
+    let rest = |rests: bool| {
+        if rests {
+            signal(&strategy, "-STOP");
+            until("an answer to every request", DEADLINE, || world.count("unanswered") == 0);
+        }
+        signal(&venue, if rests { "-STOP" } else { "-CONT" });
+        if !rests {
+            signal(&strategy, "-CONT");
+        }
+    };
+    let held = |key: &str| -> Vec<String> {
+        let held = world.ask(&["positions"]);
+        let held = held.as_array().into_iter().flatten();
+        held.map(|line| line[key].as_str().unwrap_or("none").to_owned()).collect()
+    };
+    let is_begun = || ["bought", "sold", "realised"].iter().all(|key| is_zero(&held(key)));
+    until("trades and resting orders", DEADLINE, || {
+        let resting = world.status()["open_orders"].as_u64();
+        world.count("fills") > 10 && !is_zero(&held("realised")) && resting > Some(20)
+    });
+    rest(true);
+    let seen = || ["orders", "positions"].map(|what| lasting(&world.ask(&[what])));
+    until("quiet", DEADLINE, || seen() == seen());
+    let (quantities, bought) = (held("quantity"), held("bought"));
+
+    // Today's has ended already: it is settled at once, and its snapshot has it as it was.
+    world.write_settings(&day("00:00"));
+    world.ask(&["reload"]);
+    until("a new day", DEADLINE, is_begun);
+    assert_eq!(held("quantity"), quantities);
+    let file = gateway.stderr_line("a snapshot", |line| {
+        line.split_once("settled, see ").map(|(_, file)| file.to_owned())
+    });
+    let snapshot = std::fs::read_to_string(&file).expect("a snapshot");
+    let snapshot: Value = serde_json::from_str(&snapshot).expect("JSON");
+    let of = |key: &str| -> Vec<String> {
+        let lines = snapshot["positions"].as_array().into_iter().flatten();
+        lines.map(|line| line[key].as_str().unwrap_or("none").to_owned()).collect()
+    };
+    assert_eq!((of("quantity"), of("bought")), (quantities, bought));
+    assert!(is_zero(&of("unrealised")) && !is_zero(&of("realised")), "{snapshot}");
+    assert!(snapshot["orders"].as_array().is_some_and(|orders| !orders.is_empty()));
+
+    // Killed and started again in the new day, it goes on with it.
+    rest(false);
+    until("trades of the new day", DEADLINE, || !is_zero(&held("bought")));
+    rest(true);
+    until("quiet", DEADLINE, || seen() == seen());
+    let before = seen();
+    gateway.kill();
+    let mut gateway = world.start_gateway_with(&day("00:00"));
+    assert_eq!(seen(), before, "a day that was over was ended again");
+
+    // By hand, in the middle of it.
+    let by_hand = world.path("snapshot.json");
+    world.ask(&["roll"]);
+    until("another day", DEADLINE, is_begun);
+    let said = taut()
+        .args(["gateway", "snapshot", "--gateway", &world.control()])
+        .arg(&by_hand)
+        .output()
+        .expect("it runs");
+    assert!(said.status.success(), "{}", text(&said.stderr));
+    let mut snapshot: Value =
+        serde_json::from_str(&std::fs::read_to_string(&by_hand).expect("a file")).expect("JSON");
+    let mut printed = world.ask(&["snapshot"]);
+    for value in [&mut snapshot, &mut printed] {
+        value["at_ns"].take();
+        value["positions"] = json!(lasting(&value["positions"]));
+    }
+    assert_eq!(snapshot, printed);
+    let before = seen();
+    gateway.kill();
+    let _gateway = world.start_gateway_with(&day("00:00"));
+    assert_eq!(seen(), before);
+    assert!(is_begun());
+    rest(false);
+}
+
+/// Whether all these decimals are 0, of which there is one.
+fn is_zero(decimals: &[String]) -> bool {
+    let is_zero = |decimal: &String| decimal.bytes().all(|byte| matches!(byte, b'0' | b'.'));
+    !decimals.is_empty() && decimals.iter().all(is_zero)
+}
+
+#[test]
+fn the_orders_of_a_strategy_that_dies_are_kept_for_its_return_where_it_is_said_so() {
+    let world = World::new();
+    let _venue = world.start_venue();
+    // Of the second strategy.
+    let _gateway = world.start_gateway_with("when_gone = \"keep\"\n");
+    until("a session", DEADLINE, || world.status()["order_entry"] == true);
+    let start = || world.start_strategy_with("second", &["--rest", "3000000"]);
+    let mut second = start();
+    let has = || world.open_orders("strategy", "second");
+    until("resting orders", DEADLINE, || has() > 4);
+    second.kill();
+    until("the end of its attachment", DEADLINE, || !world.is_attached("second"));
+    until("an answer to every request", DEADLINE, || world.count("unanswered") == 0);
+    let cancels = world.count("cancel_requests");
+    assert!(has() > 0);
+    let mut second = start();
+    until("its return", DEADLINE, || world.is_attached("second"));
+    // From its next end on they wait a moment alone.
+    world.write_settings("when_gone = \"keep\"\nkeep_ms = 1\n");
+    world.ask(&["reload"]);
+    second.kill();
+    until("cancels", DEADLINE, || !world.is_attached("second") && has() == 0);
+    assert!(world.count("cancel_requests") > cancels);
+    world.write_settings("when_gone = \"cancel\"\nkeep_ms = 1\n");
+    let said = run(&["gateway", "reload", "--gateway", &world.control()]);
+    assert!(text(&said.stderr).contains("beside when_gone"), "{}", text(&said.stderr));
 }
 
 #[test]

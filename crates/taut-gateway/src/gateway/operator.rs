@@ -189,6 +189,27 @@ impl<C: Client, F: FeedHandler, K: Kernel, O: Observer, H: OrderHandler>
         self.core.orders.position_comparisons()
     }
 
+    /// A new day: every position is settled at the venue's settlement price, or else at the middle of
+    /// the market as it was last, and profit, fees and what loss limits count begin at 0. The new
+    /// day has this number, if it has one. `closed` gets each position of the old day, settled.
+    pub fn roll_day(&mut self, day: Option<u32>, closed: impl FnMut(&PositionReport)) {
+        let Core { orders, clock, market, .. } = &mut self.core;
+        let utc = clock.utc_at(clock.now());
+        orders.roll_day(utc, day, |id| market.statistics(id).settlement, closed);
+    }
+
+    /// The number of the day that began last, in the journal too; 0 while none did.
+    #[must_use]
+    pub const fn day(&self) -> u32 {
+        self.core.orders.day()
+    }
+
+    /// The day with this number is the one that counts now: nothing is settled.
+    pub fn begin_day(&mut self, day: u32) {
+        let utc = self.core.clock.utc_at(self.core.clock.now());
+        self.core.orders.begin_day(utc, day);
+    }
+
     /// Asks the venue to end the order session.
     ///
     /// # Errors

@@ -1,17 +1,22 @@
 //! What is to be cancelled while there is no session with the venue is cancelled once there is one;
 //! on virtual time, against a venue that follows a script.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use taut_fix::CompId;
 use taut_io::{SimConfig, SimKernel};
 use taut_ipc::Segment;
 use taut_market_data::{BestPrices, Event, FeedCounters, MarketSink, Soundness};
-use taut_sys::TickMapping;
+use taut_sys::{DatagramOptions, TickMapping};
 use taut_types::{ClientOrderId, Lots, OrderTerms, Qty, Side, Symbol};
 
 mod messages;
+mod overtakes;
 
 use super::*;
 use crate::config::SessionSettings;
+use crate::feed::FeedSocket;
 use crate::hub::{Hub, SlotId};
 use crate::order_entry::hostile::venue::ScriptedVenue;
 use crate::owner::Owner;
@@ -21,19 +26,32 @@ use crate::strategy::{Strategy, Trading};
 use taut_oms::{KillCause, KillScope};
 
 const ADDRESS: &str = "127.0.0.1:9881";
+const LINE: &str = "127.0.0.1:9882";
+const SNAPSHOTS: &str = "127.0.0.1:9883";
 const UTC_OFFSET: Nanos = Nanos::from_secs(1_340_285_400);
 const PRICE: Price = Price(10_000_000_000);
+
+/// What happened, in its order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Seen {
+    Packet,
+    Order,
+}
+
+type Log = Rc<RefCell<Vec<Seen>>>;
 
 /// A market that stands still.
 #[derive(Default)]
 struct Standing {
     contradicted: Option<InstrumentId>,
+    log: Log,
 }
 
 impl FeedHandler for Standing {
     type Frame<'f> = ();
 
     fn decode(&mut self, _: Nanos, _: Source, _: &[u8]) -> Option<()> {
+        self.log.borrow_mut().push(Seen::Packet);
         None
     }
     fn apply(&mut self, (): (), _: &mut impl MarketSink) {}
@@ -77,11 +95,19 @@ impl FeedHandler for Standing {
 
 /// The venue, at the gateway's own loop.
 #[derive(Default)]
-struct Venue(Option<ScriptedVenue>);
+struct Venue {
+    script: Option<ScriptedVenue>,
+    /// Where packets of its feed go out.
+    feed: Option<Handle>,
+    log: Log,
+}
 
 impl Observer for Venue {
     fn on_start(&mut self, io: &mut Io<impl Kernel>, _: &Clock) -> Result<(), GatewayError> {
-        self.0 = Some(ScriptedVenue::listen(io, ADDRESS));
+        self.script = Some(ScriptedVenue::listen(io, ADDRESS));
+        let peer = address(LINE).inet();
+        let options = DatagramOptions { peer, ..DatagramOptions::default() };
+        self.feed = Some(io.datagram(&address("127.0.0.1:0"), &options)?);
         Ok(())
     }
 
@@ -90,8 +116,12 @@ impl Observer for Venue {
         io: &mut Io<impl Kernel>,
         completion: &Completion<'_>,
     ) -> Result<(), GatewayError> {
-        self.0.iter_mut().for_each(|venue| venue.complete(io, completion));
+        self.script.iter_mut().for_each(|venue| venue.complete(io, completion));
         Ok(())
+    }
+
+    fn on_order_sent(&mut self, _: &[u8]) {
+        self.log.borrow_mut().push(Seen::Order);
     }
 }
 
@@ -103,6 +133,10 @@ struct Once {
 
 impl Strategy for Once {
     fn on_market(&mut self, _: Nanos, _: &Event, _: &mut impl Trading) {}
+
+    fn on_timer(&mut self, now: Nanos, trading: &mut impl Trading) {
+        self.on_gateway(now, &GatewayEvent::DownloadEnd, trading);
+    }
 
     fn on_gateway(&mut self, _: Nanos, _: &GatewayEvent, trading: &mut impl Trading) {
         if trading.is_order_entry_up(InstrumentId(0)) && self.sent.is_none() {
@@ -116,6 +150,7 @@ struct World<'m> {
     gateway: Gateway<'m, Hub<'m>, Standing, SimKernel, Venue>,
     slot: SlotId,
     runner: StrategyRunner<'m, Once>,
+    log: Log,
 }
 
 impl<'m> World<'m> {
@@ -126,14 +161,27 @@ impl<'m> World<'m> {
         assert!(hub.attach(slot, Owner::default()));
         let runner = StrategyRunner::new(regions, own, None, Once::default()).unwrap();
         let config = config();
-        let sim = SimConfig { is_partial: false, window_bytes: 1 << 20, ..SimConfig::default() };
+        let sim = SimConfig {
+            is_partial: false,
+            delay_ns_max: 0,
+            window_bytes: 1 << 20,
+            ..SimConfig::default()
+        };
         let (kernel, clock) = (SimKernel::new(16, sim), clock_at(Nanos::ZERO));
-        let input = FeedInput::HandedOver;
-        let feed = Standing::default();
+        let socket = |at| FeedSocket::At(address(at), DatagramOptions::default());
+        let input = FeedInput::Datagrams(FeedSockets {
+            incremental: socket(LINE),
+            incremental_b: None,
+            snapshot: socket(SNAPSHOTS),
+            retransmission: None,
+        });
+        let log = Log::default();
+        let feed = Standing { log: Rc::clone(&log), ..Standing::default() };
+        let venue = Venue { log: Rc::clone(&log), ..Venue::default() };
         let gateway = Gateway::on_kernel(kernel, &config, clock, input, feed, hub, regions)
-            .and_then(|gateway| gateway.with_observer(Venue::default()))
+            .and_then(|gateway| gateway.with_observer(venue))
             .unwrap();
-        let mut world = Self { gateway, slot, runner };
+        let mut world = Self { gateway, slot, runner, log };
         world.pass(Nanos::from_millis(50));
         assert_eq!(world.venue().count("|35=D|"), 1);
         world.act("er", "0 0 X1 0 0");
@@ -143,12 +191,12 @@ impl<'m> World<'m> {
     }
 
     fn venue(&self) -> &ScriptedVenue {
-        self.gateway.core.observer.0.as_ref().unwrap()
+        self.gateway.core.observer.script.as_ref().unwrap()
     }
 
     fn act(&mut self, verb: &str, rest: &str) {
         let Gateway { events, core, .. } = &mut self.gateway;
-        core.observer.0.as_mut().unwrap().act(events.io(), verb, rest);
+        core.observer.script.as_mut().unwrap().act(events.io(), verb, rest);
         self.pass(Nanos::from_millis(5));
     }
 
@@ -197,6 +245,10 @@ fn config() -> GatewayConfig {
         hot: false,
         keeps_warm: false,
     }
+}
+
+fn address(text: &str) -> Address {
+    Address::Inet(text.parse().unwrap())
 }
 
 /// A clock that stands at a moment of the loop's.

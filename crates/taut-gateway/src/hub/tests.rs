@@ -96,6 +96,60 @@ fn orders_of_a_strategy_that_is_gone_are_cancelled_until_none_is_open() {
 }
 
 #[test]
+fn kept_orders_wait_for_their_strategy_and_are_cancelled_when_it_does_not_come() {
+    let segment = Segment::create("hub-kept", &Regions::LAYOUT).expect("a segment");
+    let own = Segment::create("hub-kept", &StrategyRegions::LAYOUT).expect("a segment");
+    let mut hub = Hub::new(&Regions::of(&segment).expect("regions")).expect("a hub");
+    let slot = hub.add_slot(&StrategyRegions::of(&own).expect("regions"), None).expect("a slot");
+    let terms = OrderTerms::limit(InstrumentId(0), Side::Buy, Price(2), Lots(1));
+    let mut known = Known::new(0);
+    known.orders.push(OpenOrder {
+        id: OWNER.order(1),
+        terms,
+        version: 1,
+        price_asked: terms.price,
+        lots_asked: terms.lots,
+        state: OrderState::Working,
+        lots_open: Lots(1),
+        tag: 0,
+    });
+    let clock = Clock::vdso();
+    let up = GatewayEvent::OrderEntry { is_up: true };
+    hub.gateway_event(&clock, &known, Nanos::ZERO, &up);
+    let cancels = |hub: &mut Hub<'_>, millis| {
+        hub.timer(&clock, &known, Nanos::from_millis(millis));
+        let leaving = hub.next_request().is_some();
+        leaving | hub.next_request().is_some()
+    };
+    hub.set_when_gone([(OWNER, WhenGone::Keep(Some(Nanos::from_millis(500))))]);
+    // Back in time, they are its own.
+    assert!(hub.attach(slot, OWNER));
+    hub.detach(slot);
+    assert!(!cancels(&mut hub, 1_000));
+    assert!(hub.vacant_slot().is_some() && !cancels(&mut hub, 1_100));
+    assert!(hub.attach(slot, OWNER));
+    assert!(!cancels(&mut hub, 5_000));
+    // From its end on it has the whole time again.
+    hub.detach(slot);
+    assert!(!cancels(&mut hub, 6_000) && !cancels(&mut hub, 6_100) && !cancels(&mut hub, 6_599));
+    assert!(cancels(&mut hub, 6_600), "it did not come back");
+    assert!(cancels(&mut hub, 6_800), "until none is open");
+    // Sent away, it keeps nothing, and without a time they wait for ever.
+    assert!(hub.attach(slot, OWNER));
+    hub.evict(slot);
+    assert!(cancels(&mut hub, 7_000));
+    hub.set_when_gone([(OWNER, WhenGone::Keep(None))]);
+    assert!(hub.attach(slot, OWNER));
+    hub.detach(slot);
+    assert!(!cancels(&mut hub, 8_000) && !cancels(&mut hub, 100_000_000));
+    // Other settings hold from its next end on.
+    assert!(hub.attach(slot, OWNER));
+    hub.set_when_gone([]);
+    hub.detach(slot);
+    assert!(cancels(&mut hub, 100_000_001));
+}
+
+#[test]
 fn no_balance_is_left_out_for_want_of_room() {
     let currencies = [&b"BTC"[..], b"ETH", b"USDC"].map(|name| Symbol::new(name).expect("a name"));
     let mut known = Known::new(0);

@@ -1,6 +1,7 @@
 //! The session with the venue: it connects, logs on, asks where the orders stand, and begins again
 //! whenever the connection ends.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use taut_fix::Now;
@@ -86,6 +87,8 @@ impl<H: OrderHandler> OrderSession<H> {
             risk_rejects: 0,
             refused: 0,
             killed_at: Vec::new(),
+            day: 0,
+            earned_before: BTreeMap::new(),
             last_order: None,
         };
         if let Err(error) = orders.open(io) {

@@ -37,6 +37,10 @@ impl<H: OrderHandler> OrderSession<H> {
         for (key, position) in positions {
             self.resume_position(*key, position)?;
         }
+        for (key, earned) in &recovered.earned_before {
+            self.positions.restore_earned(*key, *earned);
+        }
+        (self.day, self.earned_before) = (recovered.day, recovered.earned_before.clone());
         for open in recovered.orders.values() {
             self.resume_order(open)?;
         }
@@ -103,6 +107,9 @@ impl<H: OrderHandler> OrderSession<H> {
 
     /// Writes down anew what the journal could not take when it happened.
     pub(super) fn catch_up(&mut self, utc: Nanos) {
+        if self.journal.take_missed_day() {
+            self.note_day(utc);
+        }
         let Self { journal, table, positions, instruments, risk, .. } = self;
         journal.catch_up_with_kills(utc, risk.kill_switch().latched());
         journal.catch_up(utc, table, |order| {

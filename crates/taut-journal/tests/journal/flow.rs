@@ -92,7 +92,7 @@ impl Flow {
         let version = self.below(u64::from(request.version) + 1) as u16;
         let answered = RequestId { order, version };
         let (price, lots) = (Price(self.below(2_000) as i64), Lots(self.below(25) as i64));
-        match self.below(16) {
+        match self.below(18) {
             0 | 1 => {
                 self.orders[at].1.version += 1;
                 Entry::Modify { request: self.orders[at].1, price, lots }
@@ -116,7 +116,8 @@ impl Flow {
                 Entry::Rejected { request: answered, reason: 9 }
             }
             14 => Entry::KillSwitch { word: self.below(5), is_latched: self.below(2) == 0 },
-            _ => {
+            15 => Entry::Day(self.below(3) as u32),
+            what => {
                 let key = PositionKey {
                     user: order.user(),
                     strategy: order.strategy(),
@@ -125,7 +126,11 @@ impl Flow {
                 };
                 let lots = self.below(100) as i64 - 50;
                 let cost = i128::from(lots) * (1 << 70);
-                Entry::Position(key, Position::from_numbers([lots, 50, 9], [cost, 1 << 66, -7]))
+                let position = Position::from_numbers([lots, 50, 9], [cost, 1 << 66, -7]);
+                match what {
+                    16 => Entry::Rolled(key, position, Amount((1 << 65) - cost)),
+                    _ => Entry::Position(key, position),
+                }
             }
         }
     }
@@ -232,6 +237,7 @@ pub fn fold(entries: &[Entry]) -> State {
     }
     let orders = by_order.iter().filter_map(|(id, life)| Some((*id, live(life)?))).collect();
     let mut positions = BTreeMap::<PositionKey, Position>::new();
+    let mut earned_before = BTreeMap::new();
     for entry in entries {
         match entry {
             Entry::Filled(fill) => {
@@ -243,6 +249,10 @@ pub fn fold(entries: &[Entry]) -> State {
             }
             Entry::Position(key, position) => {
                 positions.insert(*key, *position);
+            }
+            Entry::Rolled(key, position, earned) => {
+                positions.insert(*key, *position);
+                earned_before.insert(*key, *earned);
             }
             _ => {}
         }
@@ -276,5 +286,10 @@ pub fn fold(entries: &[Entry]) -> State {
     let from = executions.len().saturating_sub(small().executions_max);
     let executions = executions.split_off(from).into();
     let as_of = entries.len() as u64;
-    State { orders, positions, highest, killed, executions, as_of, unknown: 0 }
+    let day = entries.iter().rev().find_map(|entry| match entry {
+        Entry::Day(day) => Some(*day),
+        _ => None,
+    });
+    let day = day.unwrap_or(0);
+    State { orders, positions, earned_before, day, highest, killed, executions, as_of, unknown: 0 }
 }

@@ -7,7 +7,9 @@ use std::string::ToString;
 use std::vec;
 use std::vec::Vec;
 use taut_testkit::{Draw, Random, for_each_seed};
-use taut_types::StrategyId;
+use taut_types::{StrategyId, Symbol};
+
+use crate::balance::Settlement;
 
 /// Lots of a hundredth.
 const LOT_VALUE: i64 = 10_000_000;
@@ -129,15 +131,43 @@ fn a_day_ends_at_the_settlement_price_and_the_next_begins_at_zero() {
     let traded = Trade { fee: Amount::whole(1), ..trade(Side::Buy, 100, 90) };
     positions.filled(KEY, &traded).unwrap();
     let mut days = Vec::new();
-    positions.roll(|_| Some(Price(93 * Price::SCALE)), |report| days.push(*report));
+    positions.roll(|_| Some(Price(93 * Price::SCALE)), |report, _| days.push(*report));
     assert_eq!((days[0].realised, days[0].fees), (Amount::whole(3), Amount::whole(1)));
     assert_eq!((days[0].unrealised, days[0].bought), (Amount::ZERO, Lots(100)));
     positions.mark(KEY.instrument, Price(94 * Price::SCALE));
     assert_eq!(shown(&positions), (100, Some(93.0), 0.0, 1.0));
     assert_eq!(report(&positions, KEY).bought, Lots::ZERO);
     // Without a settlement price it is carried as it was.
-    positions.roll(|_| None, |_| {});
+    positions.roll(|_| None, |_, _| {});
     assert_eq!(shown(&positions), (100, Some(93.0), 0.0, 1.0));
+}
+
+#[test]
+fn what_a_day_earned_is_in_the_balances_before_and_after_a_restart() {
+    let usd = Symbol::new(b"USD").unwrap();
+    let followed = || {
+        let balance = Balance { account: KEY.account, currency: usd, amount: Amount::whole(1_000) };
+        let settlement = Some(Settlement { quote: usd, base: None });
+        Balances::new(&[balance], &[None, None, None, settlement])
+    };
+    let has = |positions: &Positions| positions.balances().get(KEY.account, usd).unwrap();
+    let mut positions = positions();
+    positions.follow_balances(followed());
+    let traded = Trade { fee: Amount::whole(1), ..trade(Side::Buy, 100, 90) };
+    positions.filled(KEY, &traded).unwrap();
+    let mut earned = Amount::ZERO;
+    let settlement = |_| Some(Price(93 * Price::SCALE));
+    positions.roll(settlement, |day, _| earned += day.realised - day.fees);
+    // A lot is a hundredth: it earned three, and cost one.
+    assert_eq!((earned, has(&positions)), (Amount::whole(2), Amount::whole(1_002)));
+    positions.filled(KEY, &trade(Side::Sell, 100, 94)).unwrap();
+    assert_eq!(has(&positions), Amount::whole(1_003));
+
+    let mut restarted = self::positions();
+    restarted.follow_balances(followed());
+    restarted.restore(KEY, *positions.get(KEY).unwrap()).unwrap();
+    restarted.restore_earned(KEY, earned);
+    assert_eq!(has(&restarted), Amount::whole(1_003));
 }
 
 #[test]
@@ -321,7 +351,7 @@ fn what_is_beyond_reason_does_not_panic() {
             let _ = positions.busted(KEY, &traded);
             let _ = positions.recover(KEY, Lots(price), traded.price);
             positions.mark(KEY.instrument, traded.price);
-            positions.roll(|_| Some(traded.price), |_| {});
+            positions.roll(|_| Some(traded.price), |_, _| {});
             assert_eq!(positions.reports().count(), 1);
         }
     });

@@ -14,7 +14,7 @@ use crate::service::connections;
 use crate::service::dead_men::check_dead_man;
 use crate::service::drop_copy::DropCopyKeys;
 use crate::service::feed_backup::FeedBackupKeys;
-use crate::service::file::GatewayFile;
+use crate::service::file::{GatewayFile, WhenGoneKey};
 use crate::service::journal::JournalKeys;
 use crate::service::name::{NAME_BYTES_MAX, is_name};
 use crate::service::okx::OkxKeys;
@@ -53,7 +53,8 @@ impl FileSettings for OnPaper {
 
 impl FileSettings for GatewayFile {
     fn start_paths_at(&mut self, folder: &Path) {
-        for path in [&mut self.control, &mut self.session.store].into_iter().flatten() {
+        let paths = [&mut self.control, &mut self.session.store, &mut self.risk.snapshot_folder];
+        for path in paths.into_iter().flatten() {
             *path = folder.join(&path);
         }
         if let Some(journal) = &mut self.journal {
@@ -203,6 +204,10 @@ impl GatewayFile {
             if !is_name(&strategy.name) || !names.insert(&strategy.name) {
                 let remedy = format!("1 to {NAME_BYTES_MAX} bytes, which no other strategy has");
                 mistakes.push(Mistake::new(&key("name"), &strategy.name, remedy));
+            }
+            if let (WhenGoneKey::Cancel, Some(ms)) = (strategy.when_gone, strategy.keep_ms) {
+                let remedy = "beside when_gone = \"keep\"";
+                mistakes.push(Mistake::new(&key("keep_ms"), ms, remedy));
             }
             check_dead_man(&key("dead_man_ms"), strategy.dead_man_ms, mistakes);
             // Limits and the kill switch know a strategy by its number alone.

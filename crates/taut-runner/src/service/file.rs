@@ -4,7 +4,7 @@ use std::net::SocketAddrV4;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use taut_gateway::{Owner, PositionRule, SessionSettings};
+use taut_gateway::{Owner, PositionRule, SessionSettings, WhenGone};
 use taut_sys::Wait;
 use taut_types::{Instrument, Nanos, StrategyId, UserId};
 
@@ -21,6 +21,7 @@ use crate::service::limits::{AccountSettings, GatewayRisk, SymbolRule, UserSetti
 use crate::service::okx::OkxKeys;
 use crate::service::secret::CredentialSettings;
 use crate::service::subscribe::{SubscribeRule, Subscribed};
+use crate::service::threads::Watched;
 use crate::settings::{GatewaySettings, InstrumentSettings, RemoteVenue, wait};
 
 /// A gateway's file with every key, for people to start from.
@@ -233,9 +234,35 @@ pub struct StrategySettings {
     /// Killed when it shows no sign of life for so long while it is attached, in milliseconds.
     #[serde(default)]
     pub dead_man_ms: Option<u32>,
+    /// What becomes of its open orders when it is gone.
+    #[serde(default)]
+    pub when_gone: WhenGoneKey,
+    /// How long they wait for its return where they are kept, in milliseconds; without it for ever.
+    #[serde(default)]
+    pub keep_ms: Option<u32>,
+}
+
+/// What becomes of the open orders of a strategy that is gone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WhenGoneKey {
+    /// They are cancelled.
+    #[default]
+    Cancel,
+    /// They stay open for its return.
+    Keep,
 }
 
 impl StrategySettings {
+    pub(super) fn when_gone(&self) -> WhenGone {
+        match self.when_gone {
+            WhenGoneKey::Cancel => WhenGone::Cancel,
+            WhenGoneKey::Keep => {
+                WhenGone::Keep(self.keep_ms.map(|ms| Nanos::from_millis(ms.into())))
+            }
+        }
+    }
+
     /// Whose its orders are.
     #[must_use]
     pub const fn owner(&self) -> Owner {
@@ -267,16 +294,18 @@ impl GatewayFile {
         self.wait.unwrap_or(Wait::Block)
     }
 
-    /// Who is killed without a sign of life.
-    pub(super) fn dead_men(&self) -> DeadMen {
+    /// Who is killed without a sign of life, when a day ends, and whose orders are kept.
+    pub(super) fn watched(&self) -> Watched {
         let span = |ms: u32| Nanos::from_millis(ms.into());
         let strategies = self.strategies.iter();
-        DeadMen {
+        let dead_men = DeadMen {
             operator: self.risk.operator_dead_man_ms.map(span),
             strategies: strategies
                 .filter_map(|it| Some((it.owner(), span(it.dead_man_ms?))))
                 .collect(),
-        }
+        };
+        let when_gone = self.strategies.iter().map(|it| (it.owner(), it.when_gone()));
+        Watched { dead_men, day_ends: self.risk.day_ends, when_gone: when_gone.collect() }
     }
 
     /// Where it listens.

@@ -1,11 +1,13 @@
 //! Who may do what, and how much: the tables of limits in a gateway's file.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use taut_gateway::GatewayConfig;
 use taut_oms::SelfMatch;
 
+use crate::service::day::DayEnd;
 use crate::service::money::Money;
 
 /// `[risk]`: what holds for everything together, and where nothing else is said.
@@ -52,6 +54,11 @@ pub struct GatewayRisk {
     pub rate_warning_percent: u8,
     /// What happens to an order that could trade with an own one.
     pub self_match: SelfMatchMode,
+    /// When a day ends, "HH:MM" of UTC: positions are settled, and profit, fees and losses count from
+    /// 0; without it only when the operator says so.
+    pub day_ends: Option<DayEnd>,
+    /// Where a snapshot of each day is written at its end; without it nowhere.
+    pub snapshot_folder: Option<PathBuf>,
     /// Everything is killed when the operator does not say for so long that it is there, in
     /// milliseconds; without it nobody need.
     pub operator_dead_man_ms: Option<u32>,
@@ -81,6 +88,8 @@ impl Default for GatewayRisk {
             duplicate_window_ms: 0,
             rate_warning_percent: 80,
             self_match: SelfMatchMode::Allow,
+            day_ends: None,
+            snapshot_folder: None,
             operator_dead_man_ms: None,
             restricted: Vec::new(),
         }

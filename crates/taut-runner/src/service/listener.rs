@@ -9,7 +9,7 @@ use std::time::Duration;
 use taut_gateway::{OpenOrder, Owner, Regions, Views};
 use taut_ipc::Segment;
 use taut_lat::{PathSnapshot, Stage};
-use taut_oms::{PositionKey, PositionReport};
+use taut_oms::{Balance, Latched, PositionKey, PositionReport};
 use taut_sys::{
     ControlListener, Doorbell, Wait, monotonic, process_id, reload_requests, stop_requests,
     wait_readable,
@@ -27,7 +27,8 @@ use crate::service::protocol::{
 };
 use crate::service::reload::Differences;
 use crate::service::rules::Rules;
-use crate::service::threads::{Answer, Command, Glance, Numbered, UNASKED};
+use crate::service::snapshot::{BalanceLine, Snapshot};
+use crate::service::threads::{Answer, Command, Glance, Numbered, Picture, UNASKED};
 
 /// How often the clock is anchored and signals are looked at.
 const LOOK: Nanos = Nanos::from_millis(100);
@@ -230,13 +231,53 @@ impl<'a> Listener<'a> {
 
     /// Something that is no answer to what is asked now.
     fn hear(&mut self, answer: &Answer) {
-        let Answer::Dropped(place) = *answer else { return };
+        let place = match answer {
+            Answer::Dropped(place) => *place,
+            Answer::Rolled(picture) => return self.day_ended(picture),
+            _ => return,
+        };
         if let Some(name) = self.end_attachment(place) {
             self.told.push(format!(
                 "strategy '{name}' left its replies unread and was dropped; its orders are \
                  cancelled"
             ));
             *self.dropped.entry(name).or_default() += 1;
+        }
+    }
+
+    /// A day was settled: its snapshot is written.
+    fn day_ended(&mut self, picture: &Picture) {
+        let positions = picture.positions.len();
+        let Some(folder) = &self.file.risk.snapshot_folder else {
+            return self.told.push(format!("the day is over: {positions} positions settled"));
+        };
+        let snapshot = self.snapshot(picture);
+        let path = snapshot.path_in(folder);
+        let written = std::fs::create_dir_all(folder).and_then(|()| snapshot.write(&path));
+        let path = path.display();
+        self.told.push(match written {
+            Ok(()) => format!("the day is over: {positions} positions settled, see {path}"),
+            Err(error) => {
+                format!(
+                    "the day is over: {positions} positions settled; no snapshot: {path}: {error}"
+                )
+            }
+        });
+    }
+
+    fn snapshot(&self, picture: &Picture) -> Snapshot {
+        let balance = |balance: &Balance| BalanceLine {
+            account: balance.account.0,
+            currency: balance.currency.to_string(),
+            amount: balance.amount.to_string(),
+        };
+        Snapshot {
+            gateway: self.file.name.clone(),
+            at_ns: picture.utc.0,
+            positions: picture.positions.iter().map(|held| self.position_line(held)).collect(),
+            orders: picture.orders.iter().map(|order| self.order_line(order)).collect(),
+            balances: picture.balances.iter().map(balance).collect(),
+            latches: self.latch_lines(&picture.killed),
         }
     }
 
@@ -289,6 +330,13 @@ impl<'a> Listener<'a> {
                 Answer::Positions(held) => self.positions(&held),
                 _ => Vec::new(),
             }),
+            ControlRequest::Snapshot => self.ask(Command::Picture).map(|answer| match answer {
+                Answer::Picture(picture) => {
+                    vec![ControlReply::Snapshot(Box::new(self.snapshot(&picture)))]
+                }
+                _ => Vec::new(),
+            }),
+            ControlRequest::Roll => self.done(Command::Roll),
             ControlRequest::Stages => self.stages().map(|stages| vec![stages]),
             ControlRequest::Limits => self.ask(Command::Usage).map(|answer| match answer {
                 Answer::Usage(usage) => {
@@ -372,7 +420,7 @@ impl<'a> Listener<'a> {
             ));
         }
         let rules = file.rules().map_err(|error| error.to_string())?;
-        self.ask(Command::SetRules(Box::new(rules.risk.clone()), file.dead_men()))?;
+        self.ask(Command::SetRules(Box::new(rules.risk.clone()), Box::new(file.watched())))?;
         tell_names(&self.names, &file);
         (self.file, self.rules) = (file, rules);
         Ok(free)
@@ -441,7 +489,7 @@ impl<'a> Listener<'a> {
         let of = |place: &Place<'_>| place.strategy.as_deref() == Some(name);
         let place = self.places.iter().position(of);
         let place = place.ok_or_else(|| format!("'{name}' is not attached"))?;
-        let dropped = self.done(Command::Detach(place));
+        let dropped = self.done(Command::Evict(place));
         self.end_attachment(place);
         dropped
     }
@@ -466,11 +514,6 @@ impl<'a> Listener<'a> {
                 dropped: self.dropped.get(&strategy.name).copied().unwrap_or(0),
             }
         });
-        let latches = glance.killed.iter().map(|(latched, since)| LatchLine {
-            scope: self.names().of(latched.scope),
-            cause: latched.cause.to_string(),
-            since_ns: since.map(|since| since.0),
-        });
         let (priority, address) = glance.order_address;
         let [order_refusal, market_data_refusal] = glance.refusals;
         ControlReply::Status(Box::new(Status {
@@ -485,13 +528,22 @@ impl<'a> Listener<'a> {
             paper: self.file.is_paper,
             books_sound: glance.books_sound,
             killed: !glance.killed.is_empty(),
-            latches: latches.collect(),
+            latches: self.latch_lines(&glance.killed),
             instruments: self.instruments.len(),
             open_orders: glance.open_orders,
             strategies: strategies.collect(),
             position_differences: glance.position_differences,
             counters: glance.counters,
         }))
+    }
+
+    fn latch_lines(&self, killed: &[(Latched, Option<Nanos>)]) -> Vec<LatchLine> {
+        let line = |(latched, since): &(Latched, Option<Nanos>)| LatchLine {
+            scope: self.names().of(latched.scope),
+            cause: latched.cause.to_string(),
+            since_ns: since.map(|since| since.0),
+        };
+        killed.iter().map(line).collect()
     }
 
     /// The histograms are in shared memory: the thread that trades does nothing for it.
@@ -510,35 +562,39 @@ impl<'a> Listener<'a> {
     }
 
     fn orders(&self, orders: &[OpenOrder]) -> Vec<ControlReply> {
-        let line = |order: &OpenOrder| {
-            let instrument = self.instruments.get(order.terms.instrument.0 as usize);
-            let qty = |lots| {
-                instrument
-                    .and_then(|instrument| instrument.qty(lots).ok())
-                    .map_or_else(|| "?".to_owned(), |qty| qty.to_string())
-            };
-            let text = RequestId::create(order.id).to_text();
-            OrderLine {
-                id: String::from_utf8_lossy(&text).into_owned(),
-                strategy: self.name_of(Owner::of(order.id)),
-                symbol: symbol(instrument),
-                account: order.terms.account.0,
-                side: if order.terms.side == Side::Buy { "buy" } else { "sell" }.to_owned(),
-                price: order.terms.price.to_string(),
-                quantity: qty(order.terms.lots),
-                open: qty(order.lots_open),
-                state: format!("{:?}", order.state),
-            }
-        };
+        let line = |order: &OpenOrder| self.order_line(order);
         in_parts(orders, line, |orders, more| ControlReply::Orders { orders, more })
     }
 
-    fn positions(&self, held: &[PositionReport]) -> Vec<ControlReply> {
-        let line = |held: &PositionReport| {
-            let PositionKey { user, strategy, .. } = held.key;
-            PositionLine::of(held, self.name_of(Owner { user, strategy }), &self.instruments)
+    fn order_line(&self, order: &OpenOrder) -> OrderLine {
+        let instrument = self.instruments.get(order.terms.instrument.0 as usize);
+        let qty = |lots| {
+            instrument
+                .and_then(|instrument| instrument.qty(lots).ok())
+                .map_or_else(|| "?".to_owned(), |qty| qty.to_string())
         };
+        let text = RequestId::create(order.id).to_text();
+        OrderLine {
+            id: String::from_utf8_lossy(&text).into_owned(),
+            strategy: self.name_of(Owner::of(order.id)),
+            symbol: symbol(instrument),
+            account: order.terms.account.0,
+            side: if order.terms.side == Side::Buy { "buy" } else { "sell" }.to_owned(),
+            price: order.terms.price.to_string(),
+            quantity: qty(order.terms.lots),
+            open: qty(order.lots_open),
+            state: format!("{:?}", order.state),
+        }
+    }
+
+    fn positions(&self, held: &[PositionReport]) -> Vec<ControlReply> {
+        let line = |held: &PositionReport| self.position_line(held);
         in_parts(held, line, |positions, more| ControlReply::Positions { positions, more })
+    }
+
+    fn position_line(&self, held: &PositionReport) -> PositionLine {
+        let PositionKey { user, strategy, .. } = held.key;
+        PositionLine::of(held, self.name_of(Owner { user, strategy }), &self.instruments)
     }
 
     fn name_of(&self, owner: Owner) -> String {

@@ -7,6 +7,8 @@ use taut_lat::Summary;
 use taut_oms::PositionReport;
 use taut_types::Instrument;
 
+use crate::service::snapshot::Snapshot;
+
 /// What a strategy or an operator asks for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -41,6 +43,10 @@ pub enum ControlRequest {
     },
     /// The operator is there: what is killed without such a word lives on.
     Alive,
+    /// All that it has at this moment.
+    Snapshot,
+    /// The end of the day: positions settled, profit and losses counted anew.
+    Roll,
     /// Open orders cancelled.
     CancelAll {
         /// Which.
@@ -132,6 +138,8 @@ pub enum ControlReply {
     Status(Box<Status>),
     /// Where the time of a tick goes, stage by stage, then the wholes.
     Stages(Vec<StageLine>),
+    /// All that it has at this moment.
+    Snapshot(Box<Snapshot>),
     /// The limits of the file hold now.
     Reloaded {
         /// What differs from what held before, with both values.
@@ -303,6 +311,15 @@ pub struct PositionLine {
     pub quantity: String,
     /// The price at which it was bought or sold, a decimal.
     pub average_price: String,
+    /// Bought since the day began, a decimal.
+    #[serde(default)]
+    pub bought: String,
+    /// Sold since the day began, a decimal.
+    #[serde(default)]
+    pub sold: String,
+    /// What it is valued at, a decimal; nothing before the first price.
+    #[serde(default)]
+    pub mark: Option<String>,
     /// Profit of what was closed since the day began, a decimal.
     pub realised: String,
     /// Profit of what is open, at the middle of the market, a decimal.
@@ -315,13 +332,19 @@ impl PositionLine {
     /// A position in words; `?` where the instrument is not one of these.
     pub(crate) fn of(held: &PositionReport, strategy: String, instruments: &[Instrument]) -> Self {
         let instrument = instruments.get(held.key.instrument.0 as usize);
-        let qty = instrument.and_then(|instrument| instrument.qty(held.lots).ok());
         let unknown = || "?".to_owned();
+        let qty = |lots| {
+            let qty = instrument.and_then(|instrument| instrument.qty(lots).ok());
+            qty.map_or_else(unknown, |qty| qty.to_string())
+        };
         Self {
             strategy,
             symbol: instrument.map_or_else(unknown, |it| it.symbol().to_string()),
             account: held.key.account.0,
-            quantity: qty.map_or_else(unknown, |qty| qty.to_string()),
+            quantity: qty(held.lots),
+            bought: qty(held.bought),
+            sold: qty(held.sold),
+            mark: held.mark.map(|mark| mark.to_string()),
             average_price: held.average.unwrap_or_default().to_string(),
             realised: held.realised.to_string(),
             unrealised: held.unrealised.to_string(),

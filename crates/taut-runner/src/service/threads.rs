@@ -1,10 +1,11 @@
 //! What the two threads of a gateway's process say to each other.
 
-use taut_gateway::{OpenOrder, OrderFilter, Owner, RiskRules};
-use taut_oms::{KillScope, Latched, PositionReport};
+use taut_gateway::{OpenOrder, OrderFilter, Owner, RiskRules, WhenGone};
+use taut_oms::{Balance, KillScope, Latched, PositionReport};
 use taut_sys::Address;
 use taut_types::Nanos;
 
+use crate::service::day::DayEnd;
 use crate::service::dead_men::DeadMen;
 use crate::service::usage::Usage;
 
@@ -22,12 +23,18 @@ pub enum Command {
     Attach(usize, Owner),
     /// The strategy of this place is gone.
     Detach(usize),
+    /// The strategy of this place is sent away.
+    Evict(usize),
     Status,
     Orders,
     Positions,
     Usage,
     /// Other limits from now on.
-    SetRules(Box<RiskRules>, DeadMen),
+    SetRules(Box<RiskRules>, Box<Watched>),
+    /// All that there is.
+    Picture,
+    /// The end of the day.
+    Roll,
     Kill(KillScope),
     Revive(KillScope),
     /// The operator is there; whether that is asked for.
@@ -45,9 +52,31 @@ pub enum Answer {
     Orders(Vec<OpenOrder>),
     Positions(Vec<PositionReport>),
     Usage(Box<Usage>),
+    Picture(Box<Picture>),
+    /// Unasked: a day is over, and was this.
+    Rolled(Box<Picture>),
     /// Unasked: the strategy of this place was dropped because it left its replies unread.
     Dropped(usize),
     Failed(String),
+}
+
+/// What the trading thread looks at beside the rules of orders.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Watched {
+    pub dead_men: DeadMen,
+    pub day_ends: Option<DayEnd>,
+    /// What becomes of whose orders.
+    pub when_gone: Vec<(Owner, WhenGone)>,
+}
+
+/// All that the gateway has at one moment.
+#[derive(Debug)]
+pub struct Picture {
+    pub utc: Nanos,
+    pub positions: Vec<PositionReport>,
+    pub orders: Vec<OpenOrder>,
+    pub balances: Vec<Balance>,
+    pub killed: Vec<(Latched, Option<Nanos>)>,
 }
 
 /// How the gateway is.

@@ -1,7 +1,9 @@
 //! Where the strategies of a gateway that runs by itself are: in processes of their own, which
 //! attach and leave, or one of them in the thread that trades.
 
-use taut_gateway::{Client, FusedClient, Hub, Owner, Regions, SlotId, Strategy, StrategyRegions};
+use taut_gateway::{
+    Client, FusedClient, Hub, Owner, Regions, SlotId, Strategy, StrategyRegions, WhenGone,
+};
 use taut_ipc::Segment;
 use taut_types::Nanos;
 
@@ -37,8 +39,12 @@ pub trait Strategies {
 pub trait Attachable: Client {
     /// A strategy takes the place; false when it cannot.
     fn attach(&mut self, slot: SlotId, owner: Owner) -> bool;
+    /// What becomes of the orders of strategies that are gone.
+    fn set_when_gone(&mut self, when_gone: Vec<(Owner, WhenGone)>);
     /// The strategy in this place is gone.
     fn detach(&mut self, slot: SlotId);
+    /// The strategy in this place is sent away: its orders are cancelled in any case.
+    fn evict(&mut self, slot: SlotId);
     /// Who has the place.
     fn owner(&self, slot: SlotId) -> Option<Owner>;
     /// Whose the strategy is that is always there.
@@ -87,8 +93,16 @@ impl Attachable for Hub<'_> {
         Hub::attach(self, slot, owner)
     }
 
+    fn set_when_gone(&mut self, when_gone: Vec<(Owner, WhenGone)>) {
+        Hub::set_when_gone(self, when_gone);
+    }
+
     fn detach(&mut self, slot: SlotId) {
         Hub::detach(self, slot);
+    }
+
+    fn evict(&mut self, slot: SlotId) {
+        Hub::evict(self, slot);
     }
 
     fn owner(&self, slot: SlotId) -> Option<Owner> {
@@ -145,7 +159,11 @@ impl<S: Strategy> Attachable for FusedClient<S> {
         false
     }
 
+    fn set_when_gone(&mut self, _when_gone: Vec<(Owner, WhenGone)>) {}
+
     fn detach(&mut self, _slot: SlotId) {}
+
+    fn evict(&mut self, _slot: SlotId) {}
 
     fn owner(&self, _slot: SlotId) -> Option<Owner> {
         None

@@ -13,7 +13,8 @@ use taut_journal::{Housekeeper, Journal};
 use taut_market_data::{FeedHandler, Source};
 use taut_oms::{KillCause, KillScope};
 use taut_sys::{
-    Doorbell, Wait, Waiter, kill_requests, monotonic, pin_to_cpu, set_timer_slack, wait_readable,
+    Doorbell, Wait, Waiter, kill_requests, monotonic, pin_to_cpu, set_timer_slack, utc,
+    wait_readable,
 };
 use taut_types::Nanos;
 
@@ -22,12 +23,13 @@ use crate::error::RunnerError;
 use crate::mistakes::{self, Mistake};
 use crate::service::balances::balances;
 use crate::service::connections::{Connections, MarketData, Served, names};
+use crate::service::day::DayEnd;
 use crate::service::dead_men::{Step, Watch};
 use crate::service::differences::Differences;
 use crate::service::file::GatewayFile;
 use crate::service::journal::JournalKeys;
 use crate::service::resolver::{Moved, follow};
-use crate::service::threads::{Answer, Command, Glance, Numbered, UNASKED};
+use crate::service::threads::{Answer, Command, Glance, Numbered, Picture, UNASKED, Watched};
 use crate::service::usage::Usage;
 use crate::settings::build_fees;
 use crate::stderr;
@@ -69,6 +71,7 @@ pub struct Trading<'a, 'm, C, F, H, O> {
     orphans_due: Option<Nanos>,
     /// Who is to show signs of life.
     watch: Watch,
+    day_ends: Option<DayEnd>,
     /// Kills that signals asked for.
     kills: u32,
     differences: Differences,
@@ -113,13 +116,15 @@ impl<'a, 'm, C: Attachable, F: FeedHandler, H: OrderHandler, O: Observer>
             resumed.map_err(|error| failed(error, orders))?;
             housekeeper = Some(keeper);
         }
+        let watched = file.watched();
+        gateway.client_mut().set_when_gone(watched.when_gone);
         let trading = Self {
             differences: Differences::new(file, &config.instruments),
             wait: file.waits(),
             cpu: file.cpu,
             orders,
             gateway,
-            watch: Watch::new(file.dead_men(), slots.len()),
+            watch: Watch::new(watched.dead_men, slots.len()),
             slots,
             shared_clock,
             bell,
@@ -130,6 +135,7 @@ impl<'a, 'm, C: Attachable, F: FeedHandler, H: OrderHandler, O: Observer>
             ends_by: None,
             is_leaving: false,
             revives: false,
+            day_ends: watched.day_ends,
             kills: kill_requests(),
             orphans_due: file
                 .journal
@@ -174,6 +180,7 @@ impl<'a, 'm, C: Attachable, F: FeedHandler, H: OrderHandler, O: Observer>
                 self.shared_clock.refresh(self.gateway.clock_mut());
                 self.heed_kill_signals()?;
                 self.look_for_life();
+                self.end_day();
                 self.cancel_orphans()?;
                 self.tell_positions();
                 if self.attend()? {
@@ -213,6 +220,36 @@ impl<'a, 'm, C: Attachable, F: FeedHandler, H: OrderHandler, O: Observer>
                 Some(Step::Disarm(scope)) => self.gateway.disarm(scope),
                 None => {}
             }
+        }
+    }
+
+    /// A day that is over is settled, also one that ended while there was no gateway.
+    fn end_day(&mut self) {
+        let Some(ends) = self.day_ends else { return };
+        let (day, last) = (ends.day_of(utc()), self.gateway.day());
+        if last == 0 {
+            self.gateway.begin_day(day);
+        } else if day > last {
+            self.roll(Some(day));
+        }
+    }
+
+    fn roll(&mut self, day: Option<u32>) {
+        let mut picture = self.picture();
+        picture.positions.clear();
+        self.gateway.roll_day(day, |closed| picture.positions.push(*closed));
+        let _ = self.answers.send((UNASKED, Answer::Rolled(Box::new(picture))));
+    }
+
+    fn picture(&self) -> Picture {
+        let mut orders = Vec::new();
+        self.gateway.visit_orders(|order| orders.push(*order));
+        Picture {
+            utc: utc(),
+            positions: self.gateway.positions().collect(),
+            orders,
+            balances: self.gateway.balances().copied().collect(),
+            killed: self.gateway.killed().collect(),
         }
     }
 
@@ -327,19 +364,33 @@ impl<'a, 'm, C: Attachable, F: FeedHandler, H: OrderHandler, O: Observer>
                 }
                 Answer::Done(true)
             }
+            Command::Evict(place) => {
+                if let Some(slot) = self.slots.get(place).copied() {
+                    self.gateway.client_mut().evict(slot);
+                }
+                Answer::Done(true)
+            }
             Command::Status => Answer::Status(Box::new(self.glance())),
             Command::Orders => {
                 let mut orders = Vec::new();
                 self.gateway.visit_orders(|order| orders.push(*order));
                 Answer::Orders(orders)
             }
+            Command::Picture => Answer::Picture(Box::new(self.picture())),
+            Command::Roll => {
+                self.roll(None);
+                Answer::Done(true)
+            }
             Command::Positions => Answer::Positions(self.gateway.positions().collect()),
             Command::Usage => {
                 let now = self.gateway.clock_mut().now();
                 Answer::Usage(Box::new(Usage::of(self.gateway.risk(), now)))
             }
-            Command::SetRules(rules, dead_men) => match self.gateway.set_rules(*rules) {
+            Command::SetRules(rules, watched) => match self.gateway.set_rules(*rules) {
                 Ok(()) => {
+                    let Watched { dead_men, day_ends, when_gone } = *watched;
+                    self.day_ends = day_ends;
+                    self.gateway.client_mut().set_when_gone(when_gone);
                     if dead_men != *self.watch.men() {
                         self.watch.replace(dead_men).for_each(|scope| self.gateway.disarm(scope));
                         self.arm_operator();
