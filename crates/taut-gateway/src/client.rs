@@ -2,7 +2,7 @@
 
 use taut_book::LevelBook;
 use taut_lat::{Stage, StageOffsets};
-use taut_market_data::{BestPrices, Event, SessionStatistics, Soundness, Staleness};
+use taut_market_data::{BestPrices, Event, SessionStatistics, Soundness, Staleness, TradingStatus};
 use taut_oms::{Amount, Balance};
 use taut_sys::Clock;
 use taut_types::{AccountId, ClientOrderId, Instrument, InstrumentId, Nanos, OrderTerms, Symbol};
@@ -37,6 +37,10 @@ pub trait GatewayState {
     /// The statistics of an instrument's session.
     fn statistics(&self, _instrument: InstrumentId) -> SessionStatistics {
         SessionStatistics::default()
+    }
+    /// Whether an instrument trades, if the venue has said so.
+    fn trading_status(&self, _instrument: InstrumentId) -> Option<TradingStatus> {
+        None
     }
     /// An order that is not over.
     fn order(&self, _id: ClientOrderId) -> Option<OpenOrder> {
@@ -277,6 +281,10 @@ impl<Q: RequestQueue, S: GatewayState> State for Entry<'_, Q, S> {
 
     fn statistics(&self, instrument: InstrumentId) -> SessionStatistics {
         self.state.statistics(instrument)
+    }
+
+    fn trading_status(&self, instrument: InstrumentId) -> Option<TradingStatus> {
+        self.state.trading_status(instrument)
     }
 
     fn order(&self, id: ClientOrderId) -> Option<OpenOrder> {

@@ -14,7 +14,7 @@ use taut_io::{
     Completion, EpollKernel, EventLoop, Handle, Handler, Io, Kernel, LoopConfig, Operation,
 };
 use taut_market_data::{FeedHandler, FeedRequest, Source};
-use taut_oms::{KillCause, KillScope, Reference};
+use taut_oms::{InstrumentStatus, KillCause, KillScope, Reference};
 use taut_sync::atomic::AtomicU64;
 use taut_sys::{Address, Clock, DatagramInfo, SysError};
 use taut_types::{Instrument, InstrumentId, Nanos, Price, SequenceNumber};
@@ -190,13 +190,18 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, H: OrderHandler> Gateway<'m, C, F
             }
             other => (other, None),
         };
+        let mut session = OrderSession::connect(config, orders, io, now)?;
+        if feed.tells_status() {
+            let ids = config.instruments.iter().map(Instrument::id);
+            ids.for_each(|id| session.set_status(id, InstrumentStatus::Halted));
+        }
         let core = Core {
             clock,
             feed: Feed::new(io, input, config.hot)?,
             streams,
             instruments: config.instruments.clone().into_boxed_slice(),
             market: Market::new(feed, config.instruments.len()),
-            orders: OrderSession::connect(config, orders, io, now)?,
+            orders: session,
             updates: Vec::with_capacity(UPDATES),
             was_up: false,
             came_up: false,

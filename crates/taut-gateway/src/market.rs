@@ -17,6 +17,8 @@ pub(crate) struct Market<F> {
     changes: Changes,
     /// Of each instrument.
     statistics: Box<[SessionStatistics]>,
+    /// Whether it trades, as was told last.
+    statuses: Box<[Option<TradingStatus>]>,
 }
 
 impl<F: FeedHandler> Market<F> {
@@ -24,7 +26,8 @@ impl<F: FeedHandler> Market<F> {
     pub(crate) fn new(feed: F, instrument_count: usize) -> Self {
         let changes = Changes::new(feed.events_max());
         let statistics = vec![SessionStatistics::default(); instrument_count].into_boxed_slice();
-        Self { feed, changes, statistics }
+        let statuses = vec![None; instrument_count].into_boxed_slice();
+        Self { feed, changes, statistics, statuses }
     }
 
     /// Takes a frame; [`Market::events`] holds what it changed. The tick began at `received`: when
@@ -96,7 +99,12 @@ impl<F: FeedHandler> Market<F> {
                         of.apply(&event.kind);
                     }
                 }
-                EventKind::Status(status) => tell(event.instrument, status_of(status)),
+                EventKind::Status(status) => {
+                    if let Some(of) = self.statuses.get_mut(event.instrument.0 as usize) {
+                        *of = Some(status);
+                    }
+                    tell(event.instrument, status_of(status));
+                }
                 _ => {}
             }
         }
@@ -117,6 +125,11 @@ impl<F: FeedHandler> Market<F> {
     #[inline]
     pub(crate) fn statistics(&self, instrument: InstrumentId) -> SessionStatistics {
         self.statistics.get(instrument.0 as usize).copied().unwrap_or_default()
+    }
+
+    /// Whether an instrument trades, if the feed has said so.
+    pub(crate) fn status(&self, instrument: InstrumentId) -> Option<TradingStatus> {
+        self.statuses.get(instrument.0 as usize).copied().flatten()
     }
 
     /// Whether every book can be trusted.

@@ -1,7 +1,7 @@
 //! The strategy's side of the contract.
 
 use taut_book::LevelBook;
-use taut_market_data::{Event, SessionStatistics};
+use taut_market_data::{Event, SessionStatistics, TradingStatus};
 use taut_oms::Amount;
 use taut_types::{
     AccountId, ClientOrderId, Instrument, InstrumentId, Lots, Nanos, OrderTerms, Price, Symbol,
@@ -30,6 +30,11 @@ pub trait State {
     /// follows them.
     fn statistics(&self, _instrument: InstrumentId) -> SessionStatistics {
         SessionStatistics::default()
+    }
+
+    /// Whether an instrument trades: what the venue said last, nothing where its feed does not say.
+    fn trading_status(&self, _instrument: InstrumentId) -> Option<TradingStatus> {
+        None
     }
 
     /// An order that is not over, with what has been asked for up to now.

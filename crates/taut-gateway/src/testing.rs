@@ -1,7 +1,7 @@
 //! What a gateway knows, for tests that have none.
 
 use taut_book::LevelBook;
-use taut_market_data::{BestPrices, SessionStatistics, Soundness};
+use taut_market_data::{BestPrices, SessionStatistics, Soundness, TradingStatus};
 use taut_oms::Balance;
 use taut_types::{ClientOrderId, Instrument, InstrumentId, Lots, Price, Qty, Symbol, TickStep};
 
@@ -16,6 +16,7 @@ pub struct Known {
     pub book: LevelBook,
     pub soundness: Soundness,
     pub statistics: SessionStatistics,
+    pub status: Option<TradingStatus>,
     pub orders: Vec<OpenOrder>,
     pub balances: Vec<Balance>,
     pub is_order_entry_up: bool,
@@ -37,6 +38,7 @@ impl Known {
             book: LevelBook::with_capacity(1 << 10),
             soundness: Soundness::Sound,
             statistics: SessionStatistics::default(),
+            status: None,
             orders: Vec::new(),
             balances: Vec::new(),
             is_order_entry_up: true,
@@ -73,6 +75,9 @@ impl GatewayState for Known {
     }
     fn statistics(&self, _: InstrumentId) -> SessionStatistics {
         self.statistics
+    }
+    fn trading_status(&self, _: InstrumentId) -> Option<TradingStatus> {
+        self.status
     }
     fn order(&self, id: ClientOrderId) -> Option<OpenOrder> {
         self.orders.iter().find(|order| order.id == id).copied()

@@ -1,7 +1,7 @@
 //! What a gateway knows, as its clients may look it up.
 
 use taut_book::LevelBook;
-use taut_market_data::{BestPrices, FeedHandler, SessionStatistics, Soundness};
+use taut_market_data::{BestPrices, FeedHandler, SessionStatistics, Soundness, TradingStatus};
 use taut_oms::Balance;
 use taut_types::{AccountId, ClientOrderId, Instrument, InstrumentId};
 
@@ -39,6 +39,10 @@ impl<F: FeedHandler, H: OrderHandler> GatewayState for Known<'_, F, H> {
 
     fn statistics(&self, instrument: InstrumentId) -> SessionStatistics {
         self.market.statistics(instrument)
+    }
+
+    fn trading_status(&self, instrument: InstrumentId) -> Option<TradingStatus> {
+        self.market.status(instrument)
     }
 
     fn order(&self, id: ClientOrderId) -> Option<OpenOrder> {
