@@ -1,11 +1,11 @@
 //! Market data in: frames to a book, each step of the way timed.
 
 use taut_market_data::{
-    Event, EventKind, FeedHandler, SessionStatistics, Soundness, Source, TradingStatus,
+    Event, EventKind, FeedHandler, SessionStatistics, Soundness, Source, Staleness, TradingStatus,
 };
 use taut_oms::{InstrumentStatus, Reference};
 use taut_sys::Clock;
-use taut_types::{InstrumentId, Nanos};
+use taut_types::{Instrument, InstrumentId, Nanos};
 
 use crate::changes::Changes;
 use crate::message::TickStamps;
@@ -138,6 +138,13 @@ impl<F: FeedHandler> Market<F> {
         self.feed.is_whole()
     }
 
+    /// Whether the book of each of these was made sound, or has no room.
+    pub(crate) fn has_joined(&self, instruments: &[Instrument]) -> bool {
+        let full = Soundness::Stale(Staleness::BookFull);
+        let soundness = |it: &Instrument| self.feed.soundness(it.id());
+        instruments.iter().map(soundness).all(|it| it == Soundness::Sound || it == full)
+    }
+
     pub(crate) const fn feed(&self) -> &F {
         &self.feed
     }
@@ -158,9 +165,9 @@ const fn status_of(status: TradingStatus) -> InstrumentStatus {
 #[cfg(test)]
 mod tests {
     use taut_market_data::deribit::DeribitFeed;
-    use taut_market_data::{ChainConfig, NamedInstrument, Staleness};
+    use taut_market_data::{ChainConfig, NamedInstrument};
     use taut_sys::TickMapping;
-    use taut_types::{Instrument, Price, Qty, Symbol};
+    use taut_types::{Price, Qty, Symbol};
 
     use super::*;
 

@@ -122,7 +122,10 @@ impl Replica {
             GatewayEvent::Position(held) => self.on_position(held),
             GatewayEvent::OpenOrder(order) => self.orders.insert(OrderCopy { order, asked: 0 }),
             GatewayEvent::OrderEntry { is_up } => self.is_order_entry_up = is_up,
-            GatewayEvent::DownloadEnd
+            GatewayEvent::Connected
+            | GatewayEvent::Ready
+            | GatewayEvent::Status(_)
+            | GatewayEvent::DownloadEnd
             | GatewayEvent::Overtaken { .. }
             | GatewayEvent::RateLimit(_) => {}
             GatewayEvent::Balance(balance) => self.on_balance(balance),

@@ -6,7 +6,7 @@ use taut_oms::Balance;
 use taut_types::{ClientOrderId, Instrument, InstrumentId, Lots, Price, Qty, Symbol, TickStep};
 
 use crate::client::GatewayState;
-use crate::message::{OpenOrder, OrderUpdate, Request};
+use crate::message::{GatewayStatus, OpenOrder, OrderUpdate, Request};
 use crate::owner::Owner;
 
 /// Some instruments, which have one book, and open orders.
@@ -20,6 +20,7 @@ pub struct Known {
     pub orders: Vec<OpenOrder>,
     pub balances: Vec<Balance>,
     pub is_order_entry_up: bool,
+    pub gateway: GatewayStatus,
 }
 
 impl Known {
@@ -42,6 +43,7 @@ impl Known {
             orders: Vec::new(),
             balances: Vec::new(),
             is_order_entry_up: true,
+            gateway: GatewayStatus { is_feed_sound: true, ..GatewayStatus::default() },
         }
     }
 
@@ -90,5 +92,11 @@ impl GatewayState for Known {
     }
     fn is_order_entry_up(&self, _: InstrumentId) -> bool {
         self.is_order_entry_up
+    }
+    fn is_ready(&self) -> bool {
+        self.is_order_entry_up && self.soundness == Soundness::Sound
+    }
+    fn status(&self, _: Owner) -> GatewayStatus {
+        self.gateway
     }
 }
