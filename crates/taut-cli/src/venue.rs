@@ -7,7 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use taut_runner::service::{
     BINANCE_VENUE_SAMPLE, BinanceVenueFile, Captive, DERIBIT_VENUE_SAMPLE, DeribitVenueFile,
     VENUE_SAMPLE, VenueFile, serve_binance_venue, serve_captive_binance, serve_captive_deribit,
-    serve_deribit_venue, serve_venue, venue_faults,
+    serve_deribit_venue, serve_venue, set_venue_halted, venue_faults,
 };
 
 use crate::config_file::{ConfigFile, FileVerb, failure};
@@ -55,6 +55,19 @@ enum Verb {
         /// What is to go wrong from now on, as `--fault` takes it; `none` for a good day
         faults: Option<String>,
     },
+    /// Halt an instrument at taut's own venue that runs: it takes no new order, and its feed says so
+    Halt(OfVenue),
+    /// Have it trade again
+    Resume(OfVenue),
+}
+
+/// An instrument of a venue that runs.
+#[derive(Args, Clone, Debug)]
+struct OfVenue {
+    /// The venue: `name` in its file, or the path of its socket
+    name: String,
+    /// The instrument
+    symbol: String,
 }
 
 /// Whose interface a venue speaks.
@@ -88,8 +101,11 @@ const fn code(ended: u8) -> Result<(), Failure> {
 
 /// Runs it.
 pub fn run(venue: &Venue) -> Result<(), Failure> {
-    if let Some(Verb::Faults { name, faults }) = &venue.verb {
-        return show_faults(name, faults.as_deref());
+    match &venue.verb {
+        Some(Verb::Faults { name, faults }) => return show_faults(name, faults.as_deref()),
+        Some(Verb::Halt(of)) => return set_halted(of, true),
+        Some(Verb::Resume(of)) => return set_halted(of, false),
+        Some(Verb::File(_)) | None => {}
     }
     match venue.dialect {
         Dialect::Taut if venue.fault.is_some() => {
@@ -164,4 +180,13 @@ fn run_own(venue: &Venue) -> Result<(), Failure> {
 fn show_faults(name: &str, words: Option<&str>) -> Result<(), Failure> {
     let report = venue_faults(name, words).map_err(failure)?;
     terminal::print(report)
+}
+
+/// Halts an instrument, or has it trade again, and prints how it is.
+fn set_halted(of: &OfVenue, is_halted: bool) -> Result<(), Failure> {
+    let OfVenue { name, symbol } = of;
+    let is_new = set_venue_halted(name, symbol, is_halted).map_err(failure)?;
+    let state = if is_halted { "is halted" } else { "trades" };
+    let before = if is_new { "" } else { ", as before" };
+    terminal::print(format!("{symbol} {state}{before}"))
 }

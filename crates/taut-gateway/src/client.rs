@@ -2,15 +2,17 @@
 
 use taut_book::LevelBook;
 use taut_lat::{Stage, StageOffsets};
-use taut_market_data::{BestPrices, Event, SessionStatistics, Soundness, Staleness};
+use taut_market_data::{BestPrices, Event, SessionStatistics, Soundness, Staleness, TradingStatus};
 use taut_oms::{Amount, Balance};
 use taut_sys::Clock;
 use taut_types::{AccountId, ClientOrderId, Instrument, InstrumentId, Nanos, OrderTerms, Symbol};
 
+use crate::alarms::Alarms;
 use crate::info::EventInfo;
 use crate::mark::Mark;
 use crate::message::{
-    GatewayEvent, OpenOrder, OrderUpdate, Position, ReplyStamp, Request, RequestKind, TickStamps,
+    GatewayEvent, GatewayStatus, OpenOrder, OrderUpdate, Position, ReplyStamp, Request,
+    RequestKind, TickStamps,
 };
 use crate::owner::Owner;
 use crate::strategy::{State, Strategy, Trading};
@@ -38,6 +40,10 @@ pub trait GatewayState {
     fn statistics(&self, _instrument: InstrumentId) -> SessionStatistics {
         SessionStatistics::default()
     }
+    /// Whether an instrument trades, if the venue has said so.
+    fn trading_status(&self, _instrument: InstrumentId) -> Option<TradingStatus> {
+        None
+    }
     /// An order that is not over.
     fn order(&self, _id: ClientOrderId) -> Option<OpenOrder> {
         None
@@ -53,6 +59,14 @@ pub trait GatewayState {
     /// Whether orders in an instrument can be sent.
     fn is_order_entry_up(&self, _instrument: InstrumentId) -> bool {
         false
+    }
+    /// Whether orders can be sent and every book was sound, or has no room.
+    fn is_ready(&self) -> bool {
+        false
+    }
+    /// How the gateway is, as far as the owner is concerned.
+    fn status(&self, _owner: Owner) -> GatewayStatus {
+        GatewayStatus::default()
     }
 }
 
@@ -145,6 +159,7 @@ pub(crate) struct Entry<'a, Q, S> {
     pub(crate) state: &'a S,
     pub(crate) queue: &'a mut Q,
     pub(crate) next_number: &'a mut u64,
+    pub(crate) alarms: &'a mut Alarms,
     /// The place of the gateway that tells.
     pub(crate) gateway: usize,
     pub(crate) origin: Nanos,
@@ -284,6 +299,10 @@ impl<Q: RequestQueue, S: GatewayState> State for Entry<'_, Q, S> {
         self.state.statistics(instrument)
     }
 
+    fn trading_status(&self, instrument: InstrumentId) -> Option<TradingStatus> {
+        self.state.trading_status(instrument)
+    }
+
     fn order(&self, id: ClientOrderId) -> Option<OpenOrder> {
         let owner = Owner::of(id);
         let is_own = (0..self.queue.gateways()).any(|place| self.queue.owner(place) == owner);
@@ -340,6 +359,14 @@ impl<Q: RequestQueue, S: GatewayState> State for Entry<'_, Q, S> {
 }
 
 impl<Q: RequestQueue, S: GatewayState> Trading for Entry<'_, Q, S> {
+    fn set_alarm(&mut self, at: Nanos, token: u64) -> bool {
+        self.alarms.set(at, token)
+    }
+
+    fn cancel_alarm(&mut self, token: u64) -> bool {
+        self.alarms.cancel(token)
+    }
+
     #[inline]
     fn create_tagged(&mut self, terms: &OrderTerms, tag: u32) -> Option<ClientOrderId> {
         let place = self.queue.place_of(terms.instrument);

@@ -6,9 +6,12 @@ use taut_market_data::Event;
 use taut_sys::Clock;
 use taut_types::{AccountId, ClientOrderId, InstrumentId, Nanos};
 
+use crate::alarms::Alarms;
 use crate::client::{Client, Entry, GatewayState, RequestQueue, Rest};
 use crate::mark::Mark;
-use crate::message::{ACCOUNTS, GatewayEvent, OrderUpdate, Position, Request, TickStamps};
+use crate::message::{
+    ACCOUNTS, GatewayEvent, GatewayStatus, OrderUpdate, Position, Request, TickStamps,
+};
 use crate::owner::Owner;
 use crate::strategy::Strategy;
 
@@ -56,6 +59,11 @@ pub struct FusedClient<S> {
     next_number: u64,
     /// It has been told what it begins with.
     has_begun: bool,
+    /// How the gateway is, as it was told last.
+    status: Option<GatewayStatus>,
+    /// It has been told that it may trade.
+    is_ready: bool,
+    alarms: Alarms,
     rest: Rest,
 }
 
@@ -72,8 +80,16 @@ impl<S: Strategy> FusedClient<S> {
     pub fn owned_by(owner: Owner, first_number: u64, strategy: S) -> Self {
         let requests = VecDeque::with_capacity(LOCAL_REQUESTS_MAX);
         let queue = LocalQueue { requests, owner };
-        let (next_number, rest) = (first_number, Rest::default());
-        Self { strategy, queue, next_number, has_begun: false, rest }
+        Self {
+            strategy,
+            queue,
+            next_number: first_number,
+            has_begun: false,
+            status: None,
+            is_ready: false,
+            alarms: Alarms::default(),
+            rest: Rest::default(),
+        }
     }
 
     /// Whose its orders are.
@@ -110,7 +126,8 @@ impl<S: Strategy> FusedClient<S> {
         self.has_begun = true;
         let (now, owner) = (clock.now(), self.queue.owner);
         let next_number = self.next_number;
-        let mut events = vec![GatewayEvent::DownloadBegin { owner, next_number }];
+        let begin = GatewayEvent::DownloadBegin { owner, next_number };
+        let mut events = vec![GatewayEvent::Connected, begin];
         events.extend(state.instruments().iter().copied().map(GatewayEvent::Instrument));
         for instrument in state.instruments() {
             let held = |account| state.position(owner, instrument.id(), AccountId(account));
@@ -124,6 +141,17 @@ impl<S: Strategy> FusedClient<S> {
         events.extend([GatewayEvent::OrderEntry { is_up }, GatewayEvent::DownloadEnd]);
         for event in events {
             self.gateway_event(clock, state, now, &event);
+        }
+    }
+
+    /// Tells it how the gateway is, and that it may trade, where that is new.
+    fn tell_status<G: GatewayState>(&mut self, clock: &Clock, state: &G, now: Nanos) {
+        let status = state.status(self.queue.owner);
+        if self.status.replace(status) != Some(status) {
+            self.gateway_event(clock, state, now, &GatewayEvent::Status(status));
+        }
+        if state.is_ready() && !std::mem::replace(&mut self.is_ready, true) {
+            self.gateway_event(clock, state, now, &GatewayEvent::Ready);
         }
     }
 
@@ -144,6 +172,7 @@ impl<S: Strategy> FusedClient<S> {
             state,
             queue: &mut self.queue,
             next_number: &mut self.next_number,
+            alarms: &mut self.alarms,
             gateway: 0,
             origin: stamps.origin,
             offsets: stamps.offsets(),
@@ -202,6 +231,7 @@ impl<S: Strategy> Client for FusedClient<S> {
         if !event.is_for(self.queue.owner) {
             return;
         }
+        self.is_ready &= *event != GatewayEvent::OrderEntry { is_up: false };
         self.with_entry(clock, state, TickStamps::NONE, |strategy, entry| {
             entry.receive_time = now;
             strategy.on_gateway(now, event, entry);
@@ -220,7 +250,14 @@ impl<S: Strategy> Client for FusedClient<S> {
     }
 
     fn timer(&mut self, clock: &Clock, state: &impl GatewayState, now: Nanos) {
-        let mut rest = self.rest;
+        self.tell_status(clock, state, now);
+        let (mut rest, round) = (self.rest, self.alarms.round());
+        while let Some(token) = self.alarms.next(now, round) {
+            self.with_entry(clock, state, TickStamps::NONE, |strategy, entry| {
+                entry.receive_time = now;
+                strategy.on_alarm(now, token, entry);
+            });
+        }
         self.with_entry(clock, state, TickStamps::NONE, |strategy, entry| {
             entry.receive_time = now;
             rest.approach(now, strategy, entry);
@@ -260,11 +297,14 @@ mod tests {
         client.timer(&clock, &known, Nanos(2));
         let owner = Owner::default();
         let told = [
+            GatewayEvent::Connected,
             GatewayEvent::DownloadBegin { owner, next_number: 1 },
             GatewayEvent::Instrument(known.instruments[0]),
             up,
             GatewayEvent::DownloadEnd,
             up,
+            GatewayEvent::Status(known.gateway),
+            GatewayEvent::Ready,
         ];
         assert_eq!(client.strategy().0, told);
     }

@@ -14,7 +14,7 @@ use taut_io::{
     Completion, EpollKernel, EventLoop, Handle, Handler, Io, Kernel, LoopConfig, Operation,
 };
 use taut_market_data::{FeedHandler, FeedRequest, Source};
-use taut_oms::{KillCause, KillScope, Reference};
+use taut_oms::{InstrumentStatus, KillCause, KillScope, Reference};
 use taut_sync::atomic::AtomicU64;
 use taut_sys::{Address, Clock, DatagramInfo, SysError};
 use taut_types::{Instrument, InstrumentId, Nanos, Price, SequenceNumber};
@@ -86,6 +86,8 @@ struct Core<'m, C, F, O, H> {
     was_up: bool,
     /// A session has begun: what stayed killed without one is to be cancelled.
     came_up: bool,
+    /// Every book was sound once, or has no room.
+    has_joined: bool,
     /// The instrument whose positions were valued last.
     marked: usize,
     observer: O,
@@ -190,16 +192,22 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, H: OrderHandler> Gateway<'m, C, F
             }
             other => (other, None),
         };
+        let mut session = OrderSession::connect(config, orders, io, now)?;
+        if feed.tells_status() {
+            let ids = config.instruments.iter().map(Instrument::id);
+            ids.for_each(|id| session.set_status(id, InstrumentStatus::Halted));
+        }
         let core = Core {
             clock,
             feed: Feed::new(io, input, config.hot)?,
             streams,
             instruments: config.instruments.clone().into_boxed_slice(),
             market: Market::new(feed, config.instruments.len()),
-            orders: OrderSession::connect(config, orders, io, now)?,
+            orders: session,
             updates: Vec::with_capacity(UPDATES),
             was_up: false,
             came_up: false,
+            has_joined: false,
             marked: 0,
             observer: (),
             client,
@@ -227,7 +235,8 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, H: OrderHandler> Gateway<'m, C, F
         observer.on_start(events.io(), &core.clock)?;
         let Core { clock, feed, streams, instruments, market, orders, updates, was_up, .. } = core;
         let Core { client, recorders, shared_counters, hot, received, fault, .. } = core;
-        let Core { came_up, marked, keeps_warm, awaits_answer, idle_rounds, .. } = core;
+        let Core { came_up, has_joined, marked, keeps_warm, .. } = core;
+        let Core { awaits_answer, idle_rounds, .. } = core;
         let core = Core {
             clock,
             feed,
@@ -238,6 +247,7 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, H: OrderHandler> Gateway<'m, C, F
             updates,
             was_up,
             came_up,
+            has_joined,
             marked,
             observer,
             client,
@@ -319,8 +329,9 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer, H: OrderHandler>
         let core = &mut self.core;
         core.orders.handle_timeout(self.events.io(), &core.clock, &mut core.updates);
         core.tell_updates(now);
-        core.with_client(|client, clock, state| client.timer(clock, state, now));
         core.tell_order_entry(now);
+        core.has_joined = core.has_joined || core.market.has_joined(&core.instruments);
+        core.with_client(|client, clock, state| client.timer(clock, state, now));
         if std::mem::take(&mut core.came_up) || (core.was_up && now >= self.cancel_due) {
             self.cancel_due = now + CANCEL_AGAIN;
             self.cancel_what_stayed_killed()?;
@@ -553,15 +564,16 @@ impl<C: Client, F: FeedHandler, O: Observer, H: OrderHandler> Core<'_, C, F, O, 
     /// Nothing else is to be done: the clients are told on what has been begun.
     #[inline]
     fn idle(&mut self) -> bool {
-        let Self { client, clock, instruments, market, orders, .. } = self;
-        client.idle(&Known { instruments, market, orders }, clock)
+        let Self { client, clock, instruments, market, orders, has_joined, .. } = self;
+        let known = Known { instruments, market, orders, has_joined: *has_joined };
+        client.idle(&known, clock)
     }
 
     /// Hands the clients what they may look up.
     #[inline]
     fn with_client<T>(&mut self, act: impl FnOnce(&mut C, &Clock, &Known<'_, F, H>) -> T) -> T {
-        let Self { client, clock, instruments, market, orders, .. } = self;
-        act(client, clock, &Known { instruments, market, orders })
+        let Self { client, clock, instruments, market, orders, has_joined, .. } = self;
+        act(client, clock, &Known { instruments, market, orders, has_joined: *has_joined })
     }
 
     /// Takes a frame, tells the client what it changed, and serves what the client answers.

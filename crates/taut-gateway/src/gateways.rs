@@ -2,7 +2,7 @@
 //! ways for requests.
 
 use taut_book::LevelBook;
-use taut_market_data::{BestPrices, SessionStatistics, Soundness, Staleness};
+use taut_market_data::{BestPrices, SessionStatistics, Soundness, Staleness, TradingStatus};
 use taut_oms::Balance;
 use taut_ring::{RingError, spsc};
 use taut_sys::Doorbell;
@@ -180,6 +180,10 @@ impl GatewayState for Replicas {
 
     fn statistics(&self, instrument: InstrumentId) -> SessionStatistics {
         self.of(instrument).map_or_else(SessionStatistics::default, |it| it.statistics(instrument))
+    }
+
+    fn trading_status(&self, instrument: InstrumentId) -> Option<TradingStatus> {
+        self.of(instrument)?.trading_status(instrument)
     }
 
     fn order(&self, id: ClientOrderId) -> Option<OpenOrder> {

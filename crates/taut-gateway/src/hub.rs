@@ -330,6 +330,8 @@ impl Client for Hub<'_> {
             self.is_order_entry_up = is_up;
             if is_up {
                 self.session_began(now);
+            } else {
+                self.slots.iter_mut().for_each(Slot::is_ready_no_more);
             }
         }
         let is_told = |slot: &&mut Slot<'_>| {
@@ -397,6 +399,8 @@ impl Client for Hub<'_> {
         // Where there is never an idle turn.
         self.idle(state, clock);
         self.give_up_kept(now);
+        let stamp = ReplyStamp { position: self.ticks.position(), at: now, published: clock.now() };
+        self.slots.iter_mut().for_each(|slot| slot.tell_status(state, stamp));
         if !self.gone.is_empty() && now >= self.cancel_due && self.is_order_entry_up {
             self.find_ownerless(state, now);
         }

@@ -20,6 +20,7 @@
 #![forbid(unsafe_code)]
 
 mod accounts;
+mod alarms;
 mod changes;
 mod client;
 mod config;
@@ -69,8 +70,8 @@ pub use gateway::Gateway;
 pub use hub::{Hub, SlotId, WhenGone};
 pub use info::EventInfo;
 pub use message::{
-    GatewayEvent, OpenOrder, OrderFilter, OrderUpdate, Position, Refusal, Request, RequestKind,
-    TickStamps, UpdateKind,
+    GatewayEvent, GatewayStatus, KilledScopes, OpenOrder, OrderFilter, OrderUpdate, Position,
+    Refusal, Request, RequestKind, SessionPhase, TickStamps, UpdateKind,
 };
 pub use observer::Observer;
 pub use order_entry::binance::{

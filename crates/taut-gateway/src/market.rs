@@ -1,11 +1,11 @@
 //! Market data in: frames to a book, each step of the way timed.
 
 use taut_market_data::{
-    Event, EventKind, FeedHandler, SessionStatistics, Soundness, Source, TradingStatus,
+    Event, EventKind, FeedHandler, SessionStatistics, Soundness, Source, Staleness, TradingStatus,
 };
 use taut_oms::{InstrumentStatus, Reference};
 use taut_sys::Clock;
-use taut_types::{InstrumentId, Nanos};
+use taut_types::{Instrument, InstrumentId, Nanos};
 
 use crate::changes::Changes;
 use crate::message::TickStamps;
@@ -17,6 +17,8 @@ pub(crate) struct Market<F> {
     changes: Changes,
     /// Of each instrument.
     statistics: Box<[SessionStatistics]>,
+    /// Whether it trades, as was told last.
+    statuses: Box<[Option<TradingStatus>]>,
 }
 
 impl<F: FeedHandler> Market<F> {
@@ -24,7 +26,8 @@ impl<F: FeedHandler> Market<F> {
     pub(crate) fn new(feed: F, instrument_count: usize) -> Self {
         let changes = Changes::new(feed.events_max());
         let statistics = vec![SessionStatistics::default(); instrument_count].into_boxed_slice();
-        Self { feed, changes, statistics }
+        let statuses = vec![None; instrument_count].into_boxed_slice();
+        Self { feed, changes, statistics, statuses }
     }
 
     /// Takes a frame; [`Market::events`] holds what it changed. The tick began at `received`: when
@@ -96,7 +99,12 @@ impl<F: FeedHandler> Market<F> {
                         of.apply(&event.kind);
                     }
                 }
-                EventKind::Status(status) => tell(event.instrument, status_of(status)),
+                EventKind::Status(status) => {
+                    if let Some(of) = self.statuses.get_mut(event.instrument.0 as usize) {
+                        *of = Some(status);
+                    }
+                    tell(event.instrument, status_of(status));
+                }
                 _ => {}
             }
         }
@@ -119,10 +127,22 @@ impl<F: FeedHandler> Market<F> {
         self.statistics.get(instrument.0 as usize).copied().unwrap_or_default()
     }
 
+    /// Whether an instrument trades, if the feed has said so.
+    pub(crate) fn status(&self, instrument: InstrumentId) -> Option<TradingStatus> {
+        self.statuses.get(instrument.0 as usize).copied().flatten()
+    }
+
     /// Whether every book can be trusted.
     #[inline]
     pub(crate) fn is_sound(&self) -> bool {
         self.feed.is_whole()
+    }
+
+    /// Whether the book of each of these was made sound, or has no room.
+    pub(crate) fn has_joined(&self, instruments: &[Instrument]) -> bool {
+        let full = Soundness::Stale(Staleness::BookFull);
+        let soundness = |it: &Instrument| self.feed.soundness(it.id());
+        instruments.iter().map(soundness).all(|it| it == Soundness::Sound || it == full)
     }
 
     pub(crate) const fn feed(&self) -> &F {
@@ -145,9 +165,9 @@ const fn status_of(status: TradingStatus) -> InstrumentStatus {
 #[cfg(test)]
 mod tests {
     use taut_market_data::deribit::DeribitFeed;
-    use taut_market_data::{ChainConfig, NamedInstrument, Staleness};
+    use taut_market_data::{ChainConfig, NamedInstrument};
     use taut_sys::TickMapping;
-    use taut_types::{Instrument, Price, Qty, Symbol};
+    use taut_types::{Price, Qty, Symbol};
 
     use super::*;
 

@@ -10,6 +10,7 @@ mod reply;
 mod reply_stamp;
 mod request;
 mod slots;
+mod status;
 mod update;
 
 use taut_lat::{Stage, StageOffsets};
@@ -23,6 +24,7 @@ pub(crate) use reply::{Reply, ReplyReader, at_position};
 pub(crate) use reply_stamp::ReplyStamp;
 pub(crate) use request::RequestReader;
 pub use request::{Request, RequestKind};
+pub use status::{GatewayStatus, KilledScopes, SessionPhase};
 pub use taut_oms::OrderFilter;
 pub use update::{OrderUpdate, Refusal, UpdateKind};
 

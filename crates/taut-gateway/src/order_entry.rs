@@ -42,7 +42,7 @@ use taut_types::{
 use crate::accounts::Accounts;
 use crate::config::SessionSettings;
 use crate::journal::OrderJournal;
-use crate::message::{OpenOrder, OrderUpdate, Position};
+use crate::message::{KilledScopes, OpenOrder, OrderUpdate, Position, SessionPhase};
 use crate::owner::Owner;
 use crate::regions::Recorders;
 use crate::reports::{Books, Reports};
@@ -144,6 +144,27 @@ impl<H: OrderHandler> OrderSession<H> {
     #[inline]
     pub(crate) fn is_active(&self) -> bool {
         self.phase == Phase::Up && self.handler.is_up() && !self.is_leaving
+    }
+
+    /// Where the session stands, in words for strategies.
+    pub(crate) const fn session_phase(&self) -> SessionPhase {
+        match self.phase {
+            Phase::Waiting(_) => SessionPhase::Waiting,
+            Phase::Connecting => SessionPhase::Connecting,
+            Phase::LoggingOn => SessionPhase::LoggingOn,
+            Phase::Reconciling => SessionPhase::Reconciling,
+            Phase::Up => SessionPhase::Up,
+            Phase::Ended => SessionPhase::Ended,
+        }
+    }
+
+    /// What is stopped that concerns this owner.
+    pub(crate) fn killed(&self, owner: Owner) -> KilledScopes {
+        let switch = self.kill_switch();
+        if !switch.has_latched() {
+            return KilledScopes::NONE;
+        }
+        KilledScopes::of(switch.latched().map(|latched| latched.scope), owner)
     }
 
     /// Whether the session ended because we asked for it.

@@ -4,7 +4,7 @@ mod orders;
 
 use taut_book::LevelBook;
 use taut_market_data::{
-    BestPrices, EventKind, LevelUpdate, SessionStatistics, Soundness, Staleness,
+    BestPrices, EventKind, LevelUpdate, SessionStatistics, Soundness, Staleness, TradingStatus,
 };
 use taut_oms::Balance;
 use taut_types::{AccountId, ClientOrderId, Instrument, InstrumentId, Price, Side};
@@ -60,6 +60,7 @@ struct BookCopy {
     coverage: Coverage,
     top: BestPrices,
     statistics: SessionStatistics,
+    status: Option<TradingStatus>,
     positions: [Position; ACCOUNTS as usize],
 }
 
@@ -115,12 +116,16 @@ impl Replica {
                     ..Position::default()
                 });
                 let (top, statistics) = (BestPrices::default(), SessionStatistics::default());
-                self.books.push(BookCopy { book: None, coverage, top, statistics, positions });
+                let (book, status) = (None, None);
+                self.books.push(BookCopy { book, coverage, top, statistics, status, positions });
             }
             GatewayEvent::Position(held) => self.on_position(held),
             GatewayEvent::OpenOrder(order) => self.orders.insert(OrderCopy { order, asked: 0 }),
             GatewayEvent::OrderEntry { is_up } => self.is_order_entry_up = is_up,
-            GatewayEvent::DownloadEnd
+            GatewayEvent::Connected
+            | GatewayEvent::Ready
+            | GatewayEvent::Status(_)
+            | GatewayEvent::DownloadEnd
             | GatewayEvent::Overtaken { .. }
             | GatewayEvent::RateLimit(_) => {}
             GatewayEvent::Balance(balance) => self.on_balance(balance),
@@ -211,7 +216,10 @@ impl Replica {
                 copy.top = top;
                 if is_whole { Told::Event } else { Told::Nothing }
             }
-            EventKind::Status(_) => Told::Event,
+            EventKind::Status(status) => {
+                copy.status = Some(status);
+                Told::Event
+            }
             EventKind::Statistic(_) => {
                 copy.statistics.apply(kind);
                 Told::Event
@@ -232,6 +240,11 @@ impl Replica {
         match *kind {
             // As of this place of the market ring: the trades behind it come to it.
             EventKind::Statistic(statistic) => copy.statistics.set(statistic),
+            // What was told already is not told again with each book.
+            EventKind::Status(status) if copy.status != Some(status) => {
+                copy.status = Some(status);
+                return Told::Event;
+            }
             EventKind::Begin(_) => {
                 let book =
                     copy.book.get_or_insert_with(|| Box::new(LevelBook::with_capacity(LEVELS)));
@@ -285,6 +298,10 @@ impl GatewayState for Replica {
 
     fn statistics(&self, instrument: InstrumentId) -> SessionStatistics {
         self.books.get(index(instrument)).map(|copy| copy.statistics).unwrap_or_default()
+    }
+
+    fn trading_status(&self, instrument: InstrumentId) -> Option<TradingStatus> {
+        self.books.get(index(instrument))?.status
     }
 
     fn order(&self, id: ClientOrderId) -> Option<OpenOrder> {

@@ -6,12 +6,14 @@ use taut_ring::RingError;
 use taut_sys::{Clock, Doorbell, remote_barrier};
 use taut_types::{InstrumentId, Nanos};
 
+use crate::alarms::Alarms;
 use crate::client::{Entry, RequestQueue, Rest};
 use crate::counters::StrategyCounters;
 use crate::gateways::{InstrumentNumbers, Replicas, RequestRings, RingState};
 use crate::link::{Item, Link, LinkState};
 use crate::mark::Mark;
 use crate::message::{GatewayEvent, Reply, ReplyStamp, Request, RequestKind};
+use crate::owner::Owner;
 use crate::regions::{Regions, StrategyRegions};
 use crate::replica::Told;
 use crate::strategy::Strategy;
@@ -32,6 +34,7 @@ pub struct StrategyRunner<'m, S> {
     requests: RequestRings<'m>,
     replicas: Replicas,
     next_number: u64,
+    alarms: Alarms,
     strategy: S,
     rest: Rest,
 }
@@ -44,6 +47,7 @@ pub struct DetachedStrategy<S> {
     rings: Vec<RingState>,
     replicas: Replicas,
     next_number: u64,
+    alarms: Alarms,
     strategy: S,
     rest: Rest,
 }
@@ -60,6 +64,7 @@ impl<S: Strategy> DetachedStrategy<S> {
             rings: all(gateways),
             replicas: Replicas::new(gateways),
             next_number: 1,
+            alarms: Alarms::default(),
             strategy,
             rest: Rest::default(),
         }
@@ -83,7 +88,7 @@ impl<S: Strategy> DetachedStrategy<S> {
         self,
         gateways: &[Option<(Regions<'m>, StrategyRegions<'m>)>],
     ) -> Result<StrategyRunner<'m, S>, RingError> {
-        let Self { links, rings, replicas, next_number, strategy, rest } = self;
+        let Self { links, rings, replicas, next_number, alarms, strategy, rest } = self;
         let link = |(place, state)| Link::closed(InstrumentNumbers::of_gateway(place), state);
         let mut links: Vec<_> = links.into_iter().enumerate().map(link).collect();
         let mut requests = RequestRings::closed(rings);
@@ -93,7 +98,7 @@ impl<S: Strategy> DetachedStrategy<S> {
                 requests.open(place, regions, own)?;
             }
         }
-        Ok(StrategyRunner { links, requests, replicas, next_number, strategy, rest })
+        Ok(StrategyRunner { links, requests, replicas, next_number, alarms, strategy, rest })
     }
 }
 
@@ -140,6 +145,13 @@ impl<'m, S: Strategy> StrategyRunner<'m, S> {
     /// Housekeeping, about every millisecond.
     pub fn timer(&mut self, clock: &Clock) {
         let (now, mut rest) = (clock.now(), self.rest);
+        let round = self.alarms.round();
+        while let Some(token) = self.alarms.next(now, round) {
+            self.with_entry(clock, |strategy, entry| {
+                entry.receive_time = now;
+                strategy.on_alarm(now, token, entry);
+            });
+        }
         self.with_entry(clock, |strategy, entry| {
             entry.receive_time = now;
             rest.approach(now, strategy, entry);
@@ -220,10 +232,10 @@ impl<'m, S: Strategy> StrategyRunner<'m, S> {
     /// Lets the memory go that is shared with the gateways.
     #[must_use]
     pub fn detach(self) -> DetachedStrategy<S> {
-        let Self { links, requests, replicas, next_number, strategy, rest } = self;
+        let Self { links, requests, replicas, next_number, alarms, strategy, rest } = self;
         let links = links.into_iter().map(Link::into_state).collect();
         let rings = requests.into_states();
-        DetachedStrategy { links, rings, replicas, next_number, strategy, rest }
+        DetachedStrategy { links, rings, replicas, next_number, alarms, strategy, rest }
     }
 
     /// The place of the gateway that has the oldest to tell.
@@ -244,15 +256,13 @@ impl<'m, S: Strategy> StrategyRunner<'m, S> {
     }
 
     fn on_reply(&mut self, clock: &Clock, place: usize, reply: &Reply, stamp: ReplyStamp) {
+        if let Reply::Gateway(GatewayEvent::DownloadBegin { owner, next_number }) = *reply {
+            self.begin(clock, place, stamp, (owner, next_number));
+        }
         let (Some(link), Some(replica)) = (self.links.get_mut(place), self.replicas.get_mut(place))
         else {
             return;
         };
-        if let Reply::Gateway(GatewayEvent::DownloadBegin { owner, next_number }) = *reply {
-            link.state.has_begun = true;
-            self.requests.set_owner(place, owner);
-            self.next_number = self.next_number.max(next_number);
-        }
         if !link.state.has_begun {
             return;
         }
@@ -277,6 +287,16 @@ impl<'m, S: Strategy> StrategyRunner<'m, S> {
                 self.tell(clock, place, event, told, Mark::default());
             }
         }
+    }
+
+    /// The gateway in this place takes the strategy up.
+    fn begin(&mut self, clock: &Clock, place: usize, stamp: ReplyStamp, next: (Owner, u64)) {
+        let Some(link) = self.links.get_mut(place) else { return };
+        link.state.has_begun = true;
+        let (owner, next_number) = next;
+        self.requests.set_owner(place, owner);
+        self.next_number = self.next_number.max(next_number);
+        self.on_gateway(clock, place, stamp, &GatewayEvent::Connected);
     }
 
     fn on_gateway(&mut self, clock: &Clock, place: usize, stamp: ReplyStamp, event: &GatewayEvent) {
@@ -384,12 +404,13 @@ impl<'m, S: Strategy> StrategyRunner<'m, S> {
         clock: &Clock,
         act: impl FnOnce(&mut S, &mut Entry<'_, RequestRings<'m>, Replicas>),
     ) {
-        let Self { requests, next_number, replicas, strategy, rest, .. } = self;
+        let Self { requests, next_number, alarms, replicas, strategy, rest, .. } = self;
         let mut entry = Entry {
             clock,
             state: replicas,
             queue: requests,
             next_number,
+            alarms,
             gateway: 0,
             origin: Nanos::ZERO,
             offsets: StageOffsets::ZERO,

@@ -1,7 +1,7 @@
 //! The strategy's side of the contract.
 
 use taut_book::LevelBook;
-use taut_market_data::{Event, SessionStatistics};
+use taut_market_data::{Event, SessionStatistics, TradingStatus};
 use taut_oms::Amount;
 use taut_types::{
     AccountId, ClientOrderId, Instrument, InstrumentId, Lots, Nanos, OrderTerms, Price, Symbol,
@@ -30,6 +30,11 @@ pub trait State {
     /// follows them.
     fn statistics(&self, _instrument: InstrumentId) -> SessionStatistics {
         SessionStatistics::default()
+    }
+
+    /// Whether an instrument trades: what the venue said last, nothing where its feed does not say.
+    fn trading_status(&self, _instrument: InstrumentId) -> Option<TradingStatus> {
+        None
     }
 
     /// An order that is not over, with what has been asked for up to now.
@@ -74,6 +79,18 @@ pub trait Trading: State {
     /// Asks for a new order and returns its id.
     fn create(&mut self, terms: &OrderTerms) -> Option<ClientOrderId> {
         self.create_tagged(terms, 0)
+    }
+
+    /// Has [`Strategy::on_alarm`] called with this token once this moment has come, on the clock of
+    /// every `now`: with the next timer, so up to a millisecond later. An alarm that has the token
+    /// already is set anew. False when 256 others are set.
+    fn set_alarm(&mut self, _at: Nanos, _token: u64) -> bool {
+        false
+    }
+
+    /// Takes an alarm away; whether it was set.
+    fn cancel_alarm(&mut self, _token: u64) -> bool {
+        false
     }
 
     /// Asks something about an order, as the methods below do: only if the venue has the order in
@@ -152,7 +169,7 @@ pub trait Trading: State {
 /// - [`on_order`](Self::on_order): when the receive call returned that brought the venue's report,
 ///   or when the gateway refused the request;
 /// - [`on_gateway`](Self::on_gateway): when the gateway noticed;
-/// - [`on_timer`](Self::on_timer): when the timer fired.
+/// - [`on_timer`](Self::on_timer) and [`on_alarm`](Self::on_alarm): when the timer fired.
 ///
 /// All are on the monotonic clock of the host; [`Event::exchange_time`] and
 /// [`OrderUpdate::exchange_time`] are UTC. Events, updates and what the gateway says come in the
@@ -170,7 +187,12 @@ pub trait Strategy {
     /// Something happened to the gateway, or it tells what the strategy begins with.
     fn on_gateway(&mut self, _now: Nanos, _event: &GatewayEvent, _trading: &mut impl Trading) {}
 
-    /// Comes about every millisecond while nothing else happens.
+    /// The moment of an alarm has come ([`Trading::set_alarm`]), which is set no more. Those whose
+    /// moments came since the last timer come before it, by their moments, and of one moment in the
+    /// order in which they were set. What is set meanwhile comes with the next timer.
+    fn on_alarm(&mut self, _now: Nanos, _token: u64, _trading: &mut impl Trading) {}
+
+    /// Comes about every millisecond, whatever else happens.
     fn on_timer(&mut self, _now: Nanos, _trading: &mut impl Trading) {}
 
     /// It is to come to rest: outside this call no new order of it goes out any more. Comes with

@@ -1,12 +1,12 @@
 //! What a gateway knows, for tests that have none.
 
 use taut_book::LevelBook;
-use taut_market_data::{BestPrices, SessionStatistics, Soundness};
+use taut_market_data::{BestPrices, SessionStatistics, Soundness, TradingStatus};
 use taut_oms::Balance;
 use taut_types::{ClientOrderId, Instrument, InstrumentId, Lots, Price, Qty, Symbol, TickStep};
 
 use crate::client::GatewayState;
-use crate::message::{OpenOrder, OrderUpdate, Request};
+use crate::message::{GatewayStatus, OpenOrder, OrderUpdate, Request};
 use crate::owner::Owner;
 
 /// Some instruments, which have one book, and open orders.
@@ -16,9 +16,11 @@ pub struct Known {
     pub book: LevelBook,
     pub soundness: Soundness,
     pub statistics: SessionStatistics,
+    pub status: Option<TradingStatus>,
     pub orders: Vec<OpenOrder>,
     pub balances: Vec<Balance>,
     pub is_order_entry_up: bool,
+    pub gateway: GatewayStatus,
 }
 
 impl Known {
@@ -37,9 +39,11 @@ impl Known {
             book: LevelBook::with_capacity(1 << 10),
             soundness: Soundness::Sound,
             statistics: SessionStatistics::default(),
+            status: None,
             orders: Vec::new(),
             balances: Vec::new(),
             is_order_entry_up: true,
+            gateway: GatewayStatus { is_feed_sound: true, ..GatewayStatus::default() },
         }
     }
 
@@ -74,6 +78,9 @@ impl GatewayState for Known {
     fn statistics(&self, _: InstrumentId) -> SessionStatistics {
         self.statistics
     }
+    fn trading_status(&self, _: InstrumentId) -> Option<TradingStatus> {
+        self.status
+    }
     fn order(&self, id: ClientOrderId) -> Option<OpenOrder> {
         self.orders.iter().find(|order| order.id == id).copied()
     }
@@ -85,5 +92,11 @@ impl GatewayState for Known {
     }
     fn is_order_entry_up(&self, _: InstrumentId) -> bool {
         self.is_order_entry_up
+    }
+    fn is_ready(&self) -> bool {
+        self.is_order_entry_up && self.soundness == Soundness::Sound
+    }
+    fn status(&self, _: Owner) -> GatewayStatus {
+        self.gateway
     }
 }

@@ -141,6 +141,11 @@ pub trait FeedHandler {
     /// The account so far.
     fn counters(&self) -> FeedCounters;
 
+    /// Whether the feed says of each instrument that it trades: until it does, it does not.
+    fn tells_status(&self) -> bool {
+        false
+    }
+
     /// The most events of a frame, with what [`recover`](Self::recover) tells behind them.
     fn events_max(&self) -> usize;
 }

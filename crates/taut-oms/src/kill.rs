@@ -79,6 +79,13 @@ impl KillSwitch {
         if self.latch_count == 0 { None } else { self.find(id, terms) }
     }
 
+    /// Whether anything is stopped.
+    #[must_use]
+    #[inline]
+    pub const fn has_latched(&self) -> bool {
+        self.latch_count != 0
+    }
+
     /// A scope that was stopped since the last call: its open orders are to be cancelled
     /// ([`OrderFilter`](crate::OrderFilter)`::from(scope)`).
     pub fn poll_killed(&mut self) -> Option<KillScope> {

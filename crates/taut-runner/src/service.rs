@@ -46,6 +46,7 @@ mod subscribe;
 mod threads;
 mod usage;
 mod venue;
+mod venue_control;
 mod web_venue;
 
 pub use attach::{Attach, Attached};
@@ -81,8 +82,9 @@ pub use subscribe::SubscribeRule;
 pub(crate) use web_venue::{Dialect, WebVenue};
 
 pub use venue::{FlowSettings, VENUE_SAMPLE, VenueFile, serve_venue};
+pub use venue_control::{FaultsReport, set_venue_halted, venue_faults};
 pub use web_venue::{
     BINANCE_VENUE_SAMPLE, BinanceVenueFile, Captive, DERIBIT_VENUE_SAMPLE, DeribitVenueFile,
-    FaultsReport, TlsKeys, WebVenueFile, serve_binance_venue, serve_captive_binance,
-    serve_captive_deribit, serve_deribit_venue, venue_faults,
+    TlsKeys, WebVenueFile, serve_binance_venue, serve_captive_binance, serve_captive_deribit,
+    serve_deribit_venue,
 };

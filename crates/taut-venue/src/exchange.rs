@@ -6,12 +6,13 @@
 use std::ops::Range;
 
 use taut_book::OrderBook;
-use taut_engine::{Command, Engine, EngineConfig, Event, NewOrder, PostOnly, Rules};
+use taut_engine::{Command, Engine, EngineConfig, Event, NewOrder, Phase, PostOnly, Rules};
 use taut_fix::{
     CancelRejectReason, LongText, NewOrderSingle, Now, OrdStatus, OrderCancelReject,
     OrderCancelRequest, ResponseTo,
 };
 use taut_io::Kernel;
+use taut_market_data::TradingStatus;
 use taut_sys::Clock;
 use taut_types::{HalfTicks, Instrument, InstrumentId, Lots, OrderId, Side};
 
@@ -319,6 +320,29 @@ impl Exchange {
         clients.flush();
         clients.tell_events(now, place, &self.events);
         self.publisher.publish(clients.io, now.mono, now.utc, &of.instrument, &self.events)
+    }
+
+    /// Halts an instrument, or has it trade again; whether that is new. A halted one takes no new
+    /// order; its orders stay, and can be cancelled.
+    pub(crate) fn set_halted(
+        &mut self,
+        now: Now,
+        place: usize,
+        is_halted: bool,
+        clients: &mut ClientIo<'_, impl Kernel>,
+    ) -> Result<bool, VenueError> {
+        let (phase, status) = match is_halted {
+            true => (Phase::Halted, TradingStatus::Halted),
+            false => (Phase::Continuous, TradingStatus::Trading),
+        };
+        if !self.listings.set_status(place, status) {
+            return Ok(false);
+        }
+        self.execute(now, place, Command::SetPhase(phase), clients)?;
+        let Now { mono, utc } = self.stamp(now);
+        let instrument = &self.listings.all()[place].instrument;
+        self.publisher.status(clients.io, mono, utc, instrument, status)?;
+        Ok(true)
     }
 
     fn check_new(

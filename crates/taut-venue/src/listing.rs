@@ -1,6 +1,7 @@
 //! What a venue trades, and where each instrument is found by its symbol.
 
 use taut_fix::{Charges, Liquidity, ShortText};
+use taut_market_data::TradingStatus;
 use taut_types::{FeeRates, Instrument, InstrumentId, Lots, Price};
 
 /// An instrument, with its symbol as FIX writes it.
@@ -10,6 +11,8 @@ pub struct Listing {
     pub symbol: ShortText,
     /// What its trades cost.
     pub fees: FeeRates,
+    /// Whether it trades.
+    pub status: TradingStatus,
 }
 
 impl Listing {
@@ -40,7 +43,8 @@ impl Listings {
     pub fn new(instruments: &[Instrument]) -> Self {
         let listing = |&instrument: &Instrument| {
             let symbol = instrument.symbol().into();
-            Listing { instrument, symbol, fees: FeeRates::FREE }
+            let (fees, status) = (FeeRates::FREE, TradingStatus::Trading);
+            Listing { instrument, symbol, fees, status }
         };
         let all: Box<[Listing]> = instruments.iter().map(listing).collect();
         let mut by_symbol: Box<[usize]> = (0..all.len()).collect();
@@ -53,6 +57,15 @@ impl Listings {
         for (listing, fees) in self.all.iter_mut().zip(fees) {
             listing.fees = *fees;
         }
+    }
+
+    /// Whether the instrument in this place trades from here on; whether that is new.
+    pub fn set_status(&mut self, place: usize, status: TradingStatus) -> bool {
+        let listing = self.all.get_mut(place).filter(|listing| listing.status != status);
+        listing.is_some_and(|listing| {
+            listing.status = status;
+            true
+        })
     }
 
     pub fn all(&self) -> &[Listing] {

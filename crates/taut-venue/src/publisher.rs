@@ -3,7 +3,9 @@
 use taut_engine::Event;
 use taut_io::{Io, Kernel};
 use taut_market_data::native::TransactionWriter;
-use taut_market_data::{BookOrder, EventKind, LevelPlace, LevelUpdate, ReduceReason, Trade};
+use taut_market_data::{
+    BookOrder, EventKind, LevelPlace, LevelUpdate, ReduceReason, Trade, TradingStatus,
+};
 use taut_types::{Instrument, Lots, Nanos, OrderId, Price, SequenceNumber, Side};
 
 use crate::error::VenueError;
@@ -74,6 +76,22 @@ impl Publisher {
     ) -> Result<(), VenueError> {
         self.push_trade(io, utc, instrument, trade)?;
         self.end_transaction(io, mono, utc)
+    }
+
+    /// Says that an instrument trades, or does not any more.
+    pub fn status(
+        &mut self,
+        io: &mut Io<impl Kernel>,
+        mono: Nanos,
+        utc: Nanos,
+        instrument: &Instrument,
+        status: TradingStatus,
+    ) -> Result<(), VenueError> {
+        let Self { lines, writer, .. } = self;
+        let send = &mut |sequence, packet: &[u8]| lines.send(io, sequence, packet);
+        writer.status(utc, instrument.id(), status, send)?;
+        self.last_sent = mono;
+        Ok(())
     }
 
     /// An iceberg comes.

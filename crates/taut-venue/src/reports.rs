@@ -31,6 +31,7 @@ pub fn no_order_id() -> LongText {
 /// OrdRejReason (103), FIX 4.4 volume 6.
 pub mod ord_rej_reason {
     pub const UNKNOWN_SYMBOL: u32 = 1;
+    pub const EXCHANGE_CLOSED: u32 = 2;
     pub const EXCEEDS_LIMIT: u32 = 3;
     pub const UNKNOWN_ORDER: u32 = 5;
     pub const DUPLICATE: u32 = 6;
@@ -355,6 +356,7 @@ pub const fn refusal(reason: RejectReason) -> (u32, &'static str) {
         }
         RejectReason::Conflict => (ord_rej_reason::OTHER, "two terms of the order contradict"),
         RejectReason::UnknownOrderId => (ord_rej_reason::UNKNOWN_ORDER, "the order is over"),
+        RejectReason::Halted => (ord_rej_reason::EXCHANGE_CLOSED, "the instrument is halted"),
         _ => (ord_rej_reason::OTHER, "the engine refused the order"),
     }
 }

@@ -81,7 +81,7 @@ impl SnapshotCycle {
         last_sequence: SequenceNumber,
     ) -> Result<(), VenueError> {
         let mut left = self.burst_packets;
-        while let Some(Listing { instrument, .. }) = listings.get(self.place) {
+        while let Some(Listing { instrument, status, .. }) = listings.get(self.place) {
             let first = match self.next_packet {
                 Some(next) => next,
                 None => {
@@ -96,7 +96,8 @@ impl SnapshotCycle {
             let stop = end.min(first + left);
             let definition = definition(instrument);
             for index in first..stop {
-                self.channel.send(io, self.writer.packet(index, now.utc, &definition))?;
+                let packet = self.writer.packet(index, now.utc, &definition, *status);
+                self.channel.send(io, packet)?;
             }
             left -= stop - first;
             if stop < end {

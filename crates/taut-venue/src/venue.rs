@@ -214,6 +214,26 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
         self.exchange.listings.set_fees(fees);
     }
 
+    /// Halts an instrument, or has it trade again, and says so on the feed; whether that is new. A
+    /// halted one takes no new order; its orders stay, and can be cancelled.
+    ///
+    /// # Errors
+    /// [`VenueError::Config`] when it is not traded here; when a socket of the venue's own fails.
+    pub fn set_halted(
+        &mut self,
+        now: Now,
+        instrument: InstrumentId,
+        is_halted: bool,
+    ) -> Result<bool, VenueError> {
+        let Some(place) = self.exchange.listings.place_of(instrument) else {
+            let (setting, remedy) = ("instrument", "one that is traded here");
+            return Err(VenueError::Config { setting, remedy });
+        };
+        let (io, observer) = (self.events.io(), &mut self.observer);
+        let mut out = ClientIo { clients: &mut self.connections.clients, io, observer };
+        self.exchange.set_halted(now, place, is_halted, &mut out)
+    }
+
     /// The flow's next step is due now; the later ones keep their distances.
     pub fn start_flow(&mut self, now: Nanos) {
         self.exchange.player.start(now);

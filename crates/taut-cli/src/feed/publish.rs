@@ -13,7 +13,9 @@ use taut_book::LevelBook;
 use taut_channel::{ChannelUri, Closing, OfferError, Opening, Publication};
 use taut_market_data::binance::DepthBook;
 use taut_market_data::native::{InstrumentDefinition, Message, SnapshotWriter, TransactionWriter};
-use taut_market_data::{Context, Event, EventKind, InstrumentKey, LevelPlace, LevelUpdate};
+use taut_market_data::{
+    Context, Event, EventKind, InstrumentKey, LevelPlace, LevelUpdate, TradingStatus,
+};
 use taut_sys::{monotonic, stop_requests, utc, yield_cpu};
 use taut_types::{InstrumentId, Lots, Nanos, Price, Side, Symbol};
 
@@ -201,7 +203,8 @@ impl Publisher {
         });
         self.snapshots.capture(self.increments.sequence(), levels, std::iter::empty());
         for index in 0..self.snapshots.packet_count() {
-            self.lines.send(self.snapshots.packet(index, utc(), &self.definition))?;
+            let (definition, status) = (&self.definition, TradingStatus::Trading);
+            self.lines.send(self.snapshots.packet(index, utc(), definition, status))?;
         }
         self.lines.published.snapshots += 1;
         Ok(())

@@ -1235,3 +1235,31 @@ fn a_secret_is_on_the_wire_and_nowhere_else() {
     said += &(text(&ended.stdout) + &text(&ended.stderr));
     assert!(!said.contains(SECRET), "{said}");
 }
+
+#[test]
+fn an_operator_halts_an_instrument_of_a_venue_that_runs_and_has_it_trade_again() {
+    let world = World::new();
+    let control = world.path("venue-control");
+    let control = control.to_str().expect("a path");
+    let venue = world.start_venue_with(&format!("name = \"{control}\"\n"));
+    let say = |verb: &str, symbol: &str| run(&["venue", verb, control, symbol]);
+    for (verb, said) in [
+        ("halt", "TWO is halted\n"),
+        ("halt", "TWO is halted, as before\n"),
+        ("resume", "TWO trades\n"),
+        ("resume", "TWO trades, as before\n"),
+    ] {
+        let output = say(verb, "TWO");
+        assert_eq!(text(&output.stdout), said, "{}", text(&output.stderr));
+    }
+    let nothing = say("halt", "THREE");
+    assert_eq!(nothing.status.code(), Some(1));
+    let told = text(&nothing.stderr);
+    assert!(told.contains("no instrument 'THREE'; it trades ONE, TWO"), "{told}");
+    let nobody = run(&["venue", "halt", &format!("{control}-no"), "TWO"]);
+    assert!(text(&nobody.stderr).contains("does it run"), "{}", text(&nobody.stderr));
+    let faults = run(&["venue", "faults", control]);
+    assert!(text(&faults.stderr).contains("speaks as another"), "{}", text(&faults.stderr));
+    interrupt(&venue);
+    assert!(venue.finish().status.success());
+}

@@ -1,13 +1,13 @@
 //! What a gateway knows, as its clients may look it up.
 
 use taut_book::LevelBook;
-use taut_market_data::{BestPrices, FeedHandler, SessionStatistics, Soundness};
+use taut_market_data::{BestPrices, FeedHandler, SessionStatistics, Soundness, TradingStatus};
 use taut_oms::Balance;
 use taut_types::{AccountId, ClientOrderId, Instrument, InstrumentId};
 
 use crate::client::GatewayState;
 use crate::market::Market;
-use crate::message::{OpenOrder, Position};
+use crate::message::{GatewayStatus, OpenOrder, Position};
 use crate::order_entry::OrderSession;
 use crate::order_entry::handler::OrderHandler;
 use crate::owner::Owner;
@@ -18,6 +18,8 @@ pub struct Known<'a, F, H> {
     pub(super) instruments: &'a [Instrument],
     pub(super) market: &'a Market<F>,
     pub(super) orders: &'a OrderSession<H>,
+    /// Every book was sound, or has no room.
+    pub(super) has_joined: bool,
 }
 
 impl<F: FeedHandler, H: OrderHandler> GatewayState for Known<'_, F, H> {
@@ -41,6 +43,10 @@ impl<F: FeedHandler, H: OrderHandler> GatewayState for Known<'_, F, H> {
         self.market.statistics(instrument)
     }
 
+    fn trading_status(&self, instrument: InstrumentId) -> Option<TradingStatus> {
+        self.market.status(instrument)
+    }
+
     fn order(&self, id: ClientOrderId) -> Option<OpenOrder> {
         self.orders.order(id)
     }
@@ -59,5 +65,14 @@ impl<F: FeedHandler, H: OrderHandler> GatewayState for Known<'_, F, H> {
 
     fn is_order_entry_up(&self, _: InstrumentId) -> bool {
         self.orders.is_active()
+    }
+
+    fn is_ready(&self) -> bool {
+        self.has_joined && self.orders.is_active()
+    }
+
+    fn status(&self, owner: Owner) -> GatewayStatus {
+        let (session, killed) = (self.orders.session_phase(), self.orders.killed(owner));
+        GatewayStatus { session, is_feed_sound: self.market.is_sound(), killed }
     }
 }

@@ -204,6 +204,10 @@ impl Download {
             let (instrument, exchange_time) = (place.instrument, Nanos::ZERO);
             let event = |kind| Event { instrument, exchange_time, receive_time: now, kind };
             if !place.has_begun {
+                let status = state.trading_status(instrument).map(EventKind::Status);
+                if !status.is_none_or(|status| push(&[event(status).to_words(0)])) {
+                    return true;
+                }
                 let statistics = state.statistics(instrument);
                 let mut figures = statistics.all().map(|it| event(EventKind::Statistic(it)));
                 if !figures.all(|figure| push(&[figure.to_words(0)])) {

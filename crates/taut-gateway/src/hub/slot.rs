@@ -8,7 +8,9 @@ use taut_types::{InstrumentId, Nanos};
 use crate::client::GatewayState;
 use crate::counters::StrategyCounters;
 use crate::hub::download::Download;
-use crate::message::{OrderUpdate, ReplyStamp, Request, RequestKind, RequestReader};
+use crate::message::{
+    GatewayEvent, GatewayStatus, OrderUpdate, ReplyStamp, Request, RequestKind, RequestReader,
+};
 use crate::owner::Owner;
 use crate::regions::{REPLY_SLOTS, REQUEST_SLOTS, StrategyRegions};
 
@@ -41,6 +43,10 @@ pub struct Slot<'m> {
     /// The number of its last request.
     taken: u16,
     download: Download,
+    /// How the gateway is, as the strategy was told last.
+    status: Option<GatewayStatus>,
+    /// It has been told that it may trade.
+    is_ready: bool,
     /// How often a strategy was dropped, and whether that was reported.
     dropped: u64,
     is_dropped: bool,
@@ -62,6 +68,8 @@ impl<'m> Slot<'m> {
             next_number: 1,
             taken: 0,
             download: Download::default(),
+            status: None,
+            is_ready: false,
             dropped: 0,
             is_dropped: false,
         })
@@ -112,6 +120,7 @@ impl<'m> Slot<'m> {
         self.tenant = Tenant::Strategy(owner);
         (self.next_number, self.taken) = (next_number, 0);
         self.download = Download::from_the_beginning(owner, next_number);
+        (self.status, self.is_ready) = (None, false);
     }
 
     pub fn drop_strategy(&mut self) {
@@ -180,6 +189,31 @@ impl<'m> Slot<'m> {
     pub fn book_became(&mut self, instrument: InstrumentId, is_sound: bool) {
         if self.owner().is_some() {
             self.download.book_became(instrument, is_sound);
+        }
+    }
+
+    /// Orders cannot be sent: it is to be told when it may trade again.
+    pub const fn is_ready_no_more(&mut self) {
+        self.is_ready = false;
+    }
+
+    /// Tells how the gateway is, and that the strategy may trade, where that is new to one that
+    /// knows what it begins with.
+    pub fn tell_status(&mut self, state: &impl GatewayState, stamp: ReplyStamp) {
+        let Some(owner) = self.owner().filter(|_| self.is_told()) else { return };
+        let status = state.status(owner);
+        let mut has_news = false;
+        if self.status.replace(status) != Some(status) {
+            self.push(GatewayEvent::Status(status).pack(stamp).as_slice());
+            has_news = true;
+        }
+        if !self.is_ready && self.download.is_done() && state.is_ready() {
+            self.is_ready = true;
+            self.push(GatewayEvent::Ready.pack(stamp).as_slice());
+            has_news = true;
+        }
+        if has_news {
+            self.wake();
         }
     }
 

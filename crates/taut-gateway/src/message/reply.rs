@@ -16,6 +16,7 @@ use crate::message::instrument::{self, StepsReader};
 use crate::message::open_order::OpenOrder;
 use crate::message::reply_stamp::ReplyStamp;
 use crate::message::slots::{FIRST_KIND, Slots, byte, head, high, kind, kind_of, low, word};
+use crate::message::status::GatewayStatus;
 use crate::message::update::OrderUpdate;
 use crate::owner::Owner;
 
@@ -36,6 +37,8 @@ pub struct Position {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum GatewayEvent {
+    /// A gateway takes the strategy up. Comes before all else that it tells.
+    Connected,
     /// What it needs to begin with follows: instruments, positions, open orders. What it knew
     /// before is no longer valid.
     DownloadBegin {
@@ -58,6 +61,13 @@ pub enum GatewayEvent {
         /// Whether they can.
         is_up: bool,
     },
+    /// It may trade from here on: what it begins with and the books have been told, and orders can
+    /// be sent. A book that has more levels than there is room for is not waited for. Comes again
+    /// once orders can be sent again.
+    Ready,
+    /// How the gateway is, when that has changed: about once a millisecond at the most, and once
+    /// behind [`DownloadEnd`](Self::DownloadEnd).
+    Status(GatewayStatus),
     /// A budget of messages is nearly spent, or is not any more: a user's, which its strategies are
     /// told of, or one of an account or the whole gateway, of which all are.
     RateLimit(RateWarning),
@@ -93,6 +103,8 @@ const DOWNLOAD_END: u8 = 1;
 const ORDER_ENTRY_DOWN: u8 = 2;
 const ORDER_ENTRY_UP: u8 = 3;
 const RATE_LIMIT: u8 = 4;
+const READY: u8 = 5;
+const STATUS: u8 = 6;
 
 impl GatewayEvent {
     /// Whether this owner is told.
@@ -104,7 +116,7 @@ impl GatewayEvent {
     }
 
     /// Packs it, with when it is told. What the reader notices itself is not sent: that it was
-    /// overtaken, and that the gateway is gone.
+    /// overtaken, and that the gateway is there or gone.
     #[must_use]
     pub(crate) fn pack(&self, stamp: ReplyStamp) -> Slots {
         let unsigned = |value: i64| value.cast_unsigned();
@@ -124,7 +136,12 @@ impl GatewayEvent {
             Self::OrderEntry { is_up: false } => state(ORDER_ENTRY_DOWN, 0),
             Self::OrderEntry { is_up: true } => state(ORDER_ENTRY_UP, 0),
             Self::Overtaken { events } => state(u8::MAX, events),
-            Self::Disconnected => state(u8::MAX, 0),
+            Self::Connected | Self::Disconnected => state(u8::MAX, 0),
+            Self::Ready => state(READY, 0),
+            Self::Status(status) => {
+                let [session, feed, killed] = status.to_bytes();
+                state(STATUS, u64::from_le_bytes([session, feed, killed, 0, 0, 0, 0, 0]))
+            }
             Self::Balance(Balance { account, currency, amount }) => {
                 let (length, [low, high]) = symbol_words(&currency);
                 let head = head([kind::BALANCE, length, 0, account.0], 0);
@@ -185,6 +202,11 @@ impl GatewayEvent {
                 DOWNLOAD_END => Self::DownloadEnd,
                 ORDER_ENTRY_DOWN => Self::OrderEntry { is_up: false },
                 ORDER_ENTRY_UP => Self::OrderEntry { is_up: true },
+                READY => Self::Ready,
+                STATUS => {
+                    let [session, feed, killed, ..] = a.to_le_bytes();
+                    Self::Status(GatewayStatus::from_bytes([session, feed, killed])?)
+                }
                 RATE_LIMIT => Self::RateLimit(RateWarning {
                     of: match byte(head, 2) {
                         0 => MessagesOf::User(UserId(byte(head, 3))),
@@ -358,6 +380,8 @@ mod tests {
     use taut_types::{ContractKind, Qty, StrategyId, TickStep};
 
     use super::*;
+    use crate::message::status::{KilledScopes, SessionPhase};
+    use taut_oms::ScopeKind;
 
     fn read(reader: &mut ReplyReader, slots: &[Payload]) -> Option<(Reply, ReplyStamp)> {
         slots.iter().filter_map(|slot| reader.read(slot)).last()
@@ -413,6 +437,12 @@ mod tests {
             GatewayEvent::DownloadEnd,
             GatewayEvent::OrderEntry { is_up: true },
             GatewayEvent::OrderEntry { is_up: false },
+            GatewayEvent::Ready,
+            GatewayEvent::Status(GatewayStatus {
+                session: SessionPhase::Ended,
+                is_feed_sound: true,
+                killed: KilledScopes::NONE.with(ScopeKind::All).with(ScopeKind::Instrument),
+            }),
             GatewayEvent::Balance(Balance {
                 account: AccountId(9),
                 currency: symbol,

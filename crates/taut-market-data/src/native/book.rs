@@ -272,7 +272,7 @@ mod tests {
     use taut_types::{Lots, Nanos, Price, Side, Symbol};
 
     use super::*;
-    use crate::event::LevelPlace;
+    use crate::event::{LevelPlace, TradingStatus};
     use crate::native::{SnapshotWriter, TransactionWriter};
 
     const INSTRUMENT: InstrumentId = InstrumentId(1);
@@ -330,7 +330,10 @@ mod tests {
                 symbol: Symbol::new(b"X").expect("a symbol"),
             };
             let count = self.snapshots.packet_count();
-            let mut packet = |at| self.snapshots.packet(at, Nanos(0), &definition).to_vec();
+            let mut packet = |at| {
+                let status = TradingStatus::Trading;
+                self.snapshots.packet(at, Nanos(0), &definition, status).to_vec()
+            };
             (0..count).map(&mut packet).collect()
         }
     }

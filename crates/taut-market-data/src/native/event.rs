@@ -1,4 +1,4 @@
-//! Templates 1 to 5 as events: an order, a level, a trade.
+//! Templates 1 to 5 and 11 as events: an order, a level, a trade, a status.
 //!
 //! | template | event |
 //! |---|---|
@@ -7,14 +7,15 @@
 //! | 3 OrderDelete | [`EventKind::OrderDelete`] |
 //! | 4 LevelUpdate | [`EventKind::Level`], by its price |
 //! | 5 Trade | [`EventKind::Trade`], with the side that took |
+//! | 11 InstrumentStatus | [`EventKind::Status`] |
 
 use taut_types::{InstrumentId, OrderId, Side};
 
-use crate::event::{BookOrder, EventKind, LevelPlace, LevelUpdate, Trade};
+use crate::event::{BookOrder, EventKind, LevelPlace, LevelUpdate, Trade, TradingStatus};
 use crate::native::codec::{
-    self, LevelUpdateDecoder, LevelUpdateEncoder, OrderAddDecoder, OrderAddEncoder,
-    OrderDeleteDecoder, OrderDeleteEncoder, OrderReduceDecoder, OrderReduceEncoder, TradeDecoder,
-    TradeEncoder,
+    self, InstrumentStatusDecoder, InstrumentStatusEncoder, LevelUpdateDecoder, LevelUpdateEncoder,
+    OrderAddDecoder, OrderAddEncoder, OrderDeleteDecoder, OrderDeleteEncoder, OrderReduceDecoder,
+    OrderReduceEncoder, TradeDecoder, TradeEncoder,
 };
 use crate::native::error::SbeError;
 use crate::native::value::Value;
@@ -74,6 +75,11 @@ pub(crate) fn trade(from: &TradeDecoder<'_>) -> Option<(InstrumentId, Trade)> {
     Some((InstrumentId(from.instrument()), trade))
 }
 
+pub(crate) fn status(from: &InstrumentStatusDecoder<'_>) -> Option<Said> {
+    let status: TradingStatus = Value::of(from.status())?;
+    Some((InstrumentId(from.instrument()), EventKind::Status(status)))
+}
+
 /// Writes an event as its template; one that has none is misuse. A trade whose taker is not
 /// known is written as a purchase: the template must name a side.
 #[inline(always)]
@@ -112,6 +118,11 @@ pub(crate) fn write(
             to.trade_id(trade.trade_id).price(trade.price.raw()).lots(trade.lots.0);
             to.maker_order_id(trade.resting_order.0).instrument(instrument);
             to.aggressor_side(trade.aggressor.unwrap_or(Side::Buy).raw());
+            to.finish()
+        }
+        EventKind::Status(status) => {
+            let mut to = InstrumentStatusEncoder::new(buffer)?;
+            to.instrument(instrument).status(status.raw());
             to.finish()
         }
         _ => return Err(SbeError::Misuse),

@@ -9,10 +9,11 @@ use taut_types::{Instrument, InstrumentId, Nanos, SequenceNumber};
 
 use crate::event::{
     BestPrices, Context, EventKind, InstrumentKey, LevelPlace, LevelUpdate, MarketSink, Origin,
-    SequenceRange, Soundness, Staleness,
+    SequenceRange, Soundness, Staleness, TradingStatus,
 };
 use crate::native::error::NativeConfigError;
 use crate::native::message::Message;
+use crate::native::packet::PacketFlags;
 use crate::native::places::Places;
 use crate::native::reader::PacketReader;
 
@@ -193,10 +194,22 @@ impl Failures {
     }
 }
 
+/// Whether an instrument trades, as far as the feed has said.
+#[derive(Clone, Copy, Debug, Default)]
+struct FollowedStatus {
+    now: Option<TradingStatus>,
+    /// The packet that said so, or the last one in the snapshot that did.
+    as_of: u64,
+    /// As it was told last.
+    told: Option<TradingStatus>,
+}
+
 /// All books.
 #[derive(Debug)]
 pub(crate) struct Followed {
     pub(crate) books: Box<[FollowedBook]>,
+    /// In the books' places.
+    statuses: Box<[FollowedStatus]>,
     /// By the venue's number of an instrument, the place of its book.
     places: Box<[u32]>,
     /// The same by its own number, under which it is told.
@@ -214,8 +227,13 @@ impl Followed {
         let places = own_places.clone();
         let books =
             instruments.iter().map(|instrument| FollowedBook::new(instrument, level_capacity));
-        let touched = Vec::with_capacity(instruments.len());
-        Ok(Self { books: books.collect(), places, own_places, touched })
+        Ok(Self {
+            books: books.collect(),
+            statuses: vec![FollowedStatus::default(); instruments.len()].into_boxed_slice(),
+            places,
+            own_places,
+            touched: Vec::with_capacity(instruments.len()),
+        })
     }
 
     /// The venue has other numbers for the instruments, each at its place.
@@ -228,6 +246,60 @@ impl Followed {
         }
         self.places = places_of(numbers.iter().copied())?;
         Ok(())
+    }
+
+    /// The feed begins anew: what it says from here on is newer.
+    pub(crate) fn forget_status_numbers(&mut self) {
+        self.statuses.iter_mut().for_each(|status| status.as_of = 0);
+    }
+
+    /// Takes what a packet, or a snapshot up to it, says of an instrument's status, unless
+    /// something newer was said; whether that is to be told.
+    #[cold]
+    pub(crate) fn take_status(
+        &mut self,
+        instrument: InstrumentId,
+        sequence: SequenceNumber,
+        status: TradingStatus,
+    ) -> bool {
+        let at = self.place(instrument);
+        let Some(known) = self.statuses.get_mut(at).filter(|it| sequence.0 >= it.as_of) else {
+            return false;
+        };
+        (known.now, known.as_of) = (Some(status), sequence.0);
+        known.now != known.told
+    }
+
+    /// Takes the statuses of a packet of the incremental channel; whether some are to be told.
+    /// Nothing when it is malformed: nobody knows what trades.
+    #[cold]
+    pub(crate) fn take_statuses(&mut self, packet: &PacketReader<'_>) -> Option<bool> {
+        let header = packet.header();
+        let mut has_news = false;
+        if header.flags.contains(PacketFlags::STATUS) {
+            for message in packet.messages() {
+                if let Message::Event(instrument, EventKind::Status(status)) = message.ok()? {
+                    has_news |= self.take_status(instrument, header.sequence, status);
+                }
+            }
+        }
+        Some(has_news)
+    }
+
+    /// Tells which instruments trade now and did not, or the other way.
+    #[cold]
+    pub(crate) fn tell_statuses(
+        &mut self,
+        received: Nanos,
+        (exchange_time, sequence): (Nanos, SequenceNumber),
+        sink: &mut impl MarketSink,
+    ) {
+        for (book, status) in self.books.iter().zip(&mut self.statuses) {
+            if let Some(now) = status.now.filter(|now| status.told != Some(*now)) {
+                status.told = Some(now);
+                book.origin(received, exchange_time, sequence).hand(EventKind::Status(now), sink);
+            }
+        }
     }
 
     /// The place of the book of an instrument with this number at the venue; one beyond all of them
@@ -366,7 +438,8 @@ impl Followed {
         self.touched.clear();
     }
 
-    /// Applies a packet that was kept to all books that it is for. Nothing when it is malformed.
+    /// Applies a packet that was kept to all books that it is for, and takes its statuses. Nothing
+    /// when it is malformed.
     pub(crate) fn apply_kept(
         &mut self,
         sequence: SequenceNumber,
@@ -375,6 +448,7 @@ impl Followed {
     ) -> Option<Failures> {
         let packet = PacketReader::new(bytes).ok()?;
         places.check(&packet).ok()?;
+        self.take_statuses(&packet)?;
         let mut failures = Failures::default();
         places.visit(&packet, |instrument, kind| {
             if let EventKind::Level(level) = kind

@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 use taut_book::LevelBook;
 use taut_types::{Instrument, InstrumentId, Nanos, Price, Qty, SequenceNumber};
 
-use crate::event::{BestPrices, MarketSink, Soundness, Staleness};
+use crate::event::{BestPrices, EventKind, MarketSink, Soundness, Staleness};
 use crate::feed::{Arbiter, ArbiterConfig, FeedConfig, Line, Recovery, Replay, Verdict};
 use crate::handler::{FeedCounters, FeedHandler, FeedRequest, LineCount, Source};
 use crate::native::block::{InstrumentDefinition, SnapshotBegin};
@@ -152,6 +152,28 @@ impl NativeFeed {
         self.followed.books.iter().filter(|book| book.soundness != Soundness::Sound).count()
     }
 
+    /// Tells what a packet says beside levels and trades.
+    #[cold]
+    fn tell_further(
+        &mut self,
+        received: Nanos,
+        packet: &PacketReader<'_>,
+        sink: &mut impl MarketSink,
+    ) {
+        if self.tells_orders {
+            self.followed.tell_orders(received, packet, sink);
+        }
+        match self.followed.take_statuses(packet) {
+            Some(false) => {}
+            Some(true) => {
+                let header = packet.header();
+                let place = (header.sending_time, header.sequence);
+                self.followed.tell_statuses(received, place, sink);
+            }
+            None => self.invalidate(received),
+        }
+    }
+
     /// A packet is not what was sent: nobody knows what it changed.
     #[cold]
     fn invalidate(&mut self, now: Nanos) {
@@ -173,6 +195,7 @@ impl NativeFeed {
         if self.has_base && !self.arbiter.sequencer().has_base() {
             self.has_base = false;
             self.followed.books.iter_mut().for_each(|book| book.wait());
+            self.followed.forget_status_numbers();
             self.loading.clear();
             self.jumped = 0;
             self.recount();
@@ -199,9 +222,20 @@ impl NativeFeed {
             return;
         };
         let stream = packet.header().stream_id;
+        let mut as_of = None;
         for message in packet.messages() {
             let loaded = match message {
-                Ok(Message::SnapshotBegin(begin)) => self.begin_snapshot(now, stream, &begin),
+                Ok(Message::SnapshotBegin(begin)) => {
+                    as_of = Some(begin.last_sequence);
+                    self.begin_snapshot(now, stream, &begin)
+                }
+                Ok(Message::Event(instrument, EventKind::Status(status)))
+                    if self.arbiter.sequencer().stream_id() == Some(stream) =>
+                {
+                    self.has_news |= as_of
+                        .is_some_and(|as_of| self.followed.take_status(instrument, as_of, status));
+                    Loaded::Nothing
+                }
                 Ok(Message::SnapshotLevels(part))
                     if self.arbiter.sequencer().stream_id() == Some(stream) =>
                 {
@@ -377,10 +411,11 @@ impl FeedHandler for NativeFeed {
         if !failures.is_none() {
             self.note(failures);
         }
-        if self.tells_orders {
-            self.followed.tell_orders(received, &packet, sink);
+        let flags = packet.header().flags;
+        if self.tells_orders | flags.contains(PacketFlags::STATUS) {
+            self.tell_further(received, &packet, sink);
         }
-        if packet.header().flags.contains(PacketFlags::LAST) {
+        if flags.contains(PacketFlags::LAST) {
             self.followed.end_transaction(received, &packet, sink);
         }
     }
@@ -424,6 +459,7 @@ impl FeedHandler for NativeFeed {
         }
         (self.told, self.has_news) = (current, false);
         let last = self.arbiter.sequencer().last();
+        self.followed.tell_statuses(now, (Nanos::ZERO, last), sink);
         for book in &mut self.followed.books {
             let current = book.current_soundness(current);
             let is_full = |soundness| soundness == Soundness::Stale(Staleness::BookFull);
@@ -493,8 +529,12 @@ impl FeedHandler for NativeFeed {
         }
     }
 
+    fn tells_status(&self) -> bool {
+        true
+    }
+
     fn events_max(&self) -> usize {
-        EVENTS_MAX + 2 * self.followed.books.len()
+        EVENTS_MAX + 3 * self.followed.books.len()
     }
 }
 

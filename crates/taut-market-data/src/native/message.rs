@@ -33,7 +33,7 @@ pub struct SnapshotOrders<'a> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Message<'a> {
-    /// Templates 1 to 5: an order, a level or a trade of this instrument.
+    /// Templates 1 to 5 and 11: an order, a level, a trade or the status of this instrument.
     Event(InstrumentId, EventKind),
     /// Template 6.
     SnapshotBegin(SnapshotBegin),
@@ -82,6 +82,9 @@ impl<'a> Message<'a> {
             codec::TradeDecoder::TEMPLATE_ID => {
                 let (of, trade) = event::trade(&decoded!(TradeDecoder)).ok_or(BLOCK)?;
                 Self::Event(of, EventKind::Trade(trade))
+            }
+            codec::InstrumentStatusDecoder::TEMPLATE_ID => {
+                event!(status, InstrumentStatusDecoder)
             }
             codec::SnapshotBeginDecoder::TEMPLATE_ID => {
                 fixed!(SnapshotBegin, SnapshotBeginDecoder)

@@ -1,13 +1,13 @@
 //! The snapshot channel: a whole book as a run of packets.
 //!
-//! Packet 0 has `SnapshotBegin` and `InstrumentDefinition`; the levels, the orders and a packet
+//! Packet 0 has `SnapshotBegin`, `InstrumentDefinition` and `InstrumentStatus`; the levels, the orders and a packet
 //! with `SnapshotEnd` follow. The channel numbers its packets by itself.
 
 use alloc::vec::Vec;
 
 use taut_types::{Nanos, SequenceNumber};
 
-use crate::event::{BookOrder, LevelUpdate};
+use crate::event::{BookOrder, EventKind, LevelUpdate, TradingStatus};
 use crate::native::block::{InstrumentDefinition, SnapshotBegin, SnapshotEnd, SnapshotPart};
 use crate::native::group::{Levels, Orders};
 use crate::native::message::{Message, SnapshotLevels, SnapshotOrders};
@@ -71,8 +71,15 @@ impl SnapshotWriter {
         self.packets_sent
     }
 
-    /// The packet at `index` of the copy, under the channel's next number.
-    pub fn packet(&mut self, index: usize, utc: Nanos, definition: &InstrumentDefinition) -> &[u8] {
+    /// The packet at `index` of the copy, under the channel's next number. The first one says what
+    /// the instrument is and whether it trades: as of the copy.
+    pub fn packet(
+        &mut self,
+        index: usize,
+        utc: Nanos,
+        definition: &InstrumentDefinition,
+        status: TradingStatus,
+    ) -> &[u8] {
         let is_last = index + 1 == self.packet_count();
         let flags = if is_last { PacketFlags::LAST } else { PacketFlags::EMPTY };
         self.packets_sent += 1;
@@ -99,6 +106,8 @@ impl SnapshotWriter {
             };
             let _ = self.writer.push(&Message::SnapshotBegin(begin));
             let _ = self.writer.push(&Message::InstrumentDefinition(*definition));
+            let status = EventKind::Status(status);
+            let _ = self.writer.push(&Message::Event(instrument, status));
         } else if is_last {
             let end = SnapshotEnd { snapshot_id, packet_index, instrument };
             let _ = self.writer.push(&Message::SnapshotEnd(end));

@@ -2,7 +2,7 @@
 
 use taut_types::{InstrumentId, Nanos, SequenceNumber};
 
-use crate::event::EventKind;
+use crate::event::{EventKind, TradingStatus};
 use crate::native::error::SbeError;
 use crate::native::message::Message;
 use crate::native::packet::{PACKET_BYTES_MAX, PacketFlags, PacketHeader};
@@ -107,6 +107,22 @@ impl TransactionWriter {
             self.send(utc, PacketFlags::LAST, send)?;
         }
         Ok(is_open)
+    }
+
+    /// The status of an instrument, a transaction of its own: `send` takes its packet, which is
+    /// flagged, so that who reads the others need not look for one. Call it between transactions.
+    ///
+    /// # Errors
+    /// Those of `send`.
+    pub fn status<E>(
+        &mut self,
+        utc: Nanos,
+        instrument: InstrumentId,
+        status: TradingStatus,
+        send: &mut impl FnMut(SequenceNumber, &[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.push_event(utc, instrument, &EventKind::Status(status), send)?;
+        self.send(utc, PacketFlags::LAST.with(PacketFlags::STATUS), send)
     }
 
     /// A packet without messages that repeats the last number; call it between transactions.

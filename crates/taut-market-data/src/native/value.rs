@@ -2,7 +2,7 @@
 
 use taut_types::{InstrumentId, Lots, Price, SequenceNumber, Side};
 
-use crate::event::ReduceReason;
+use crate::event::{ReduceReason, TradingStatus};
 use crate::native::codec;
 
 /// A value of a field.
@@ -89,6 +89,27 @@ impl Value<codec::ReduceReason> for ReduceReason {
         match self {
             Self::Execution => codec::ReduceReason::Execution,
             Self::Cancel => codec::ReduceReason::Cancel,
+        }
+    }
+}
+
+impl Value<codec::TradingStatus> for TradingStatus {
+    /// A status that a newer version names is one that this one has no place for.
+    fn of(raw: codec::TradingStatus) -> Option<Self> {
+        Some(match raw {
+            codec::TradingStatus::PreOpen => Self::PreOpen,
+            codec::TradingStatus::Trading => Self::Trading,
+            codec::TradingStatus::Halted => Self::Halted,
+            codec::TradingStatus::Closed => Self::Closed,
+            codec::TradingStatus::Unknown(_) => Self::Other,
+        })
+    }
+    fn raw(self) -> codec::TradingStatus {
+        match self {
+            Self::PreOpen => codec::TradingStatus::PreOpen,
+            Self::Trading => codec::TradingStatus::Trading,
+            Self::Halted | Self::Other => codec::TradingStatus::Halted,
+            Self::Closed => codec::TradingStatus::Closed,
         }
     }
 }

@@ -12,13 +12,14 @@ use taut_sys::{
     Address, DatagramOptions, Socket, StreamOptions, catch_stop_signals, monotonic, process_id,
     stop_requests, utc,
 };
-use taut_types::Nanos;
-use taut_venue::{FeedOutput, Venue, VenueSockets};
+use taut_types::{Instrument, Nanos};
+use taut_venue::{FeedOutput, Observer, Venue, VenueSockets};
 
 use crate::error::RunnerError;
 use crate::feed::sender_to;
 use crate::mistakes::{self, FileSettings, Mistake};
 use crate::service::member_copies::MemberCopyKeys;
+use crate::service::venue_control::{VenueControl, VenueReply, VenueRequest};
 use crate::settings::{
     InstrumentSettings, Settings, Simulator, build_fees, build_instruments, comp_id,
 };
@@ -31,6 +32,9 @@ pub const VENUE_SAMPLE: &str = include_str!("venue.toml");
 /// How long it sleeps at the most: what it is late with a signal.
 const WAIT: Nanos = Nanos::from_millis(50);
 
+/// Symbols that are told to who names none of them.
+const SYMBOLS_TOLD: usize = 12;
+
 /// A venue simulator's settings. All that a file can say ([`VENUE_SAMPLE`]):
 ///
 /// ```toml
@@ -40,6 +44,12 @@ const WAIT: Nanos = Nanos::from_millis(50);
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct VenueFile {
+    /// What it is called by whoever halts its instruments while it runs ([`set_venue_halted`]): a
+    /// name, or the path of its socket. Without one nobody can.
+    ///
+    /// [`set_venue_halted`]: crate::service::set_venue_halted
+    #[serde(default)]
+    pub name: Option<String>,
     /// Its CompID.
     pub comp_id: String,
     /// Where it takes orders; port 0 picks a free one.
@@ -155,6 +165,7 @@ impl VenueFile {
 pub fn serve_venue(file: &VenueFile, ready: impl FnOnce(&str)) -> Result<(), RunnerError> {
     file.check()?;
     catch_stop_signals().map_err(|error| RunnerError::run("signals", error))?;
+    let mut control = file.name.as_deref().map(VenueControl::bind).transpose()?;
     let (venue, orders) = open(file)?;
     let copies = file.drop_copy.as_ref().map(|keys| keys.open(file.comp_id()?)).transpose()?;
     let (copies, server) = copies.unzip();
@@ -167,10 +178,15 @@ pub fn serve_venue(file: &VenueFile, ready: impl FnOnce(&str)) -> Result<(), Run
         venue.start_flow(monotonic());
     }
     let failed = |error: &dyn std::fmt::Display| RunnerError::Run(format!("the venue: {error}"));
+    let instruments = build_instruments(&file.instruments)?;
     beside_copies(copying, move |is_copying| {
         while stop_requests() == 0 && is_copying() {
-            let worked = venue.poll(Now { mono: monotonic(), utc: utc() });
+            let now = Now { mono: monotonic(), utc: utc() };
+            let worked = venue.poll(now);
             venue.observer_mut().hand_over();
+            if let Some(control) = &mut control {
+                control.work(now.mono, |request| answer(&instruments, &mut venue, now, &request));
+            }
             if !worked.map_err(|error| failed(&error))? {
                 venue.wait(monotonic(), WAIT).map_err(|error| failed(&error))?;
             }
@@ -178,6 +194,33 @@ pub fn serve_venue(file: &VenueFile, ready: impl FnOnce(&str)) -> Result<(), Run
         stderr::tell_not_served("orders", venue.counters().order_connections);
         Ok(())
     })
+}
+
+/// What an operator asks a venue for.
+fn answer<O: Observer<EpollKernel>>(
+    instruments: &[Instrument],
+    venue: &mut Venue<EpollKernel, O>,
+    now: Now,
+    request: &VenueRequest,
+) -> VenueReply {
+    let (symbol, is_halted) = match request {
+        VenueRequest::Halt { symbol } => (symbol, true),
+        VenueRequest::Resume { symbol } => (symbol, false),
+        VenueRequest::Faults | VenueRequest::SetFaults(_) => {
+            let text = "faults are those of a venue that speaks as another";
+            return VenueReply::Failed { text: text.to_owned() };
+        }
+    };
+    let named = instruments.iter().find(|it| it.symbol().as_str() == symbol.as_str());
+    let Some(instrument) = named else {
+        let all: Vec<_> = instruments.iter().take(SYMBOLS_TOLD).map(|it| it.symbol()).collect();
+        let all = all.iter().map(|symbol| symbol.as_str()).collect::<Vec<_>>().join(", ");
+        return VenueReply::Failed { text: format!("no instrument '{symbol}'; it trades {all}") };
+    };
+    match venue.set_halted(now, instrument.id(), is_halted) {
+        Ok(is_new) => VenueReply::Done { is_new },
+        Err(error) => VenueReply::Failed { text: error.to_string() },
+    }
 }
 
 /// Has the venue serve until it is over or fails, or until nobody copies its members' executions

@@ -2,7 +2,6 @@
 
 mod binance;
 mod captive;
-mod control;
 mod deribit;
 mod file;
 
@@ -10,7 +9,6 @@ pub use binance::{
     BINANCE_VENUE_SAMPLE, BinanceVenueFile, serve_binance_venue, serve_captive_binance,
 };
 pub use captive::Captive;
-pub use control::{FaultsReport, venue_faults};
 pub use deribit::{
     DERIBIT_VENUE_SAMPLE, DeribitVenueFile, serve_captive_deribit, serve_deribit_venue,
 };

@@ -312,3 +312,30 @@ fn quantities_are_decimals_of_the_lot() {
     assert_eq!(client.texts[7], refused("0.000001"));
     assert_eq!(client.texts[8], refused("92233720368547758"));
 }
+
+#[test]
+fn a_halted_instrument_takes_no_new_order_and_cancels_what_it_has() {
+    let mut rig = Rig::empty();
+    let mut client = rig.log_on("ALPHA");
+    let id = crate::tests::rig::instrument().id();
+    client.order(rig.now, &limit(1, Side::Buy, 7, "100.01"));
+    rig.until(&mut client, |client| client.reports.len() == 1);
+    assert!(rig.venue.set_halted(rig.now, id, true).expect("the feed"));
+    assert!(!rig.venue.set_halted(rig.now, id, true).expect("the feed"), "it is already");
+    let other = InstrumentId(7);
+    assert!(rig.venue.set_halted(rig.now, other, true).is_err(), "nobody trades it here");
+    client.order(rig.now, &limit(2, Side::Buy, 7, "100.01"));
+    rig.until(&mut client, |client| client.reports.len() == 2);
+    client.cancel(rig.now, &cancel(3, 1, Side::Buy));
+    rig.until(&mut client, |client| client.reports.len() == 3);
+    assert!(rig.venue.set_halted(rig.now, id, false).expect("the feed"));
+    client.order(rig.now, &limit(4, Side::Buy, 7, "100.01"));
+    rig.until(&mut client, |client| client.reports.len() == 4);
+    let expected = [
+        (1, ExecType::New, OrdStatus::New),
+        (2, ExecType::Rejected, OrdStatus::Rejected),
+        (3, ExecType::Canceled, OrdStatus::Canceled),
+        (4, ExecType::New, OrdStatus::New),
+    ];
+    assert_eq!(kinds(&client), expected);
+}

@@ -5,7 +5,9 @@ use std::vec::Vec;
 use proptest::prelude::*;
 use taut_types::{InstrumentId, Lots, Nanos, OrderId, Price, SequenceNumber, Side, Symbol};
 
-use crate::event::{BookOrder, EventKind, LevelPlace, LevelUpdate, ReduceReason, Trade};
+use crate::event::{
+    BookOrder, EventKind, LevelPlace, LevelUpdate, ReduceReason, Trade, TradingStatus,
+};
 use crate::native::*;
 
 /// A message that owns the entries of its group.
@@ -50,9 +52,9 @@ fn symbol() -> impl Strategy<Value = Symbol> {
     proptest::collection::vec(b'!'..=b'~', 1..=15).prop_map(|name| Symbol::new(&name).unwrap())
 }
 
-/// Orders and levels: what the incremental channel carries.
+/// Orders, levels, trades and statuses: what the incremental channel carries.
 fn increment() -> impl Strategy<Value = Message<'static>> {
-    let words = (any::<(u64, u64, i64, i64)>(), any::<(u32, u32)>(), side(), reason(), 0..5u8);
+    let words = (any::<(u64, u64, i64, i64)>(), any::<(u32, u32)>(), side(), reason(), 0..6u8);
     words.prop_map(|((id, other, price, lots), (instrument, count), side, reason, template)| {
         let order_id = OrderId(id);
         let (price, lots) = (Price(price), Lots(lots));
@@ -64,6 +66,10 @@ fn increment() -> impl Strategy<Value = Message<'static>> {
             }
             2 => EventKind::OrderDelete { order_id, side },
             3 => EventKind::Level(level_of(side, price, lots, count)),
+            4 => EventKind::Status(match side {
+                Side::Buy => TradingStatus::Trading,
+                Side::Sell => TradingStatus::Halted,
+            }),
             _ => EventKind::Trade(Trade {
                 trade_id: other,
                 price,

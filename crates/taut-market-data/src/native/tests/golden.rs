@@ -4,7 +4,9 @@ use std::vec::Vec;
 
 use taut_types::{InstrumentId, Lots, Nanos, OrderId, Price, SequenceNumber, Side, Symbol};
 
-use crate::event::{BookOrder, EventKind, LevelPlace, LevelUpdate, ReduceReason, Trade};
+use crate::event::{
+    BookOrder, EventKind, LevelPlace, LevelUpdate, ReduceReason, Trade, TradingStatus,
+};
 use crate::native::*;
 
 fn hex(text: &str) -> Vec<u8> {
@@ -135,4 +137,15 @@ fn an_instrument_has_these_bytes() {
         "3400 0000  2800 0a00 591b 0000
          8096980000000000 0100000000000000 0d0c0b0a 03 4141504c000000000000000000000000 000000",
     );
+    for (status, byte) in [
+        (TradingStatus::PreOpen, "00"),
+        (TradingStatus::Trading, "01"),
+        (TradingStatus::Halted, "02"),
+        (TradingStatus::Closed, "03"),
+    ] {
+        check(
+            Message::Event(INSTRUMENT, EventKind::Status(status)),
+            &std::format!("1400 0000  0800 0b00 591b 0000  0d0c0b0a {byte} 000000"),
+        );
+    }
 }

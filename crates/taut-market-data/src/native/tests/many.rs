@@ -11,7 +11,7 @@ use taut_types::{
 
 use crate::event::{
     BestPrices, BookOrder, Context, Event, EventKind, LevelPlace, LevelUpdate, ReduceReason,
-    Soundness, Staleness,
+    Soundness, Staleness, TradingStatus,
 };
 use crate::feed::{RetransmitConfig, RetransmitServer};
 use crate::handler::{FeedHandler, FeedRequest, Source};
@@ -30,6 +30,7 @@ fn instrument(number: u32) -> Instrument {
 struct Publisher {
     instruments: Vec<Instrument>,
     books: Vec<LevelBook>,
+    statuses: Vec<TradingStatus>,
     /// The books' hashes after each transaction, by its last packet.
     history: HashMap<u64, Vec<u64>>,
     writer: TransactionWriter,
@@ -48,6 +49,7 @@ impl Publisher {
         let mut new = Self {
             instruments: instruments.to_vec(),
             books,
+            statuses: std::vec![TradingStatus::Trading; instruments.len()],
             history: HashMap::new(),
             writer: TransactionWriter::new(stream),
             server: RetransmitServer::new(server, stream),
@@ -110,6 +112,21 @@ impl Publisher {
         packets
     }
 
+    /// The packet that says that the instrument in this place has another status.
+    fn status(&mut self, at: usize, status: TradingStatus) -> Vec<u8> {
+        self.statuses[at] = status;
+        let mut packet = Vec::new();
+        let instrument = self.instruments[at].id();
+        let told = self.writer.status(Nanos(5), instrument, status, &mut |sequence, bytes| {
+            self.server.store(sequence, bytes);
+            packet = bytes.to_vec();
+            Ok::<(), ()>(())
+        });
+        assert_eq!(told, Ok(()));
+        self.remember();
+        packet
+    }
+
     /// The next packet of the cycle.
     fn snapshot(&mut self) -> Vec<u8> {
         let at = self.snapshot_of;
@@ -135,7 +152,7 @@ impl Publisher {
             lot_decimals: instrument.lot().decimals,
             symbol: instrument.symbol(),
         };
-        let packet = self.snapshot.packet(index, Nanos(1), &definition).to_vec();
+        let packet = self.snapshot.packet(index, Nanos(1), &definition, self.statuses[at]).to_vec();
         if index + 1 == self.snapshot.packet_count() {
             self.snapshot_next = None;
             self.snapshot_of = (at + 1) % self.books.len();
@@ -268,6 +285,7 @@ struct Told {
     soundness: Option<Soundness>,
     top: BestPrices,
     levels: u64,
+    status: Option<TradingStatus>,
 }
 
 struct Follower {
@@ -299,6 +317,9 @@ impl Follower {
                 EventKind::Level(_) => {
                     assert_eq!(told.soundness, Some(Soundness::Sound));
                     told.levels += 1;
+                }
+                EventKind::Status(status) => {
+                    assert_ne!(told.status.replace(status), Some(status), "told twice");
                 }
                 other => panic!("{other:?}"),
             }
@@ -350,6 +371,7 @@ impl Follower {
                 assert_eq!(book.state_hash(), *hash, "{id:?} at {last:?}");
                 let top = BestPrices::of(book);
                 assert_eq!((told.top, self.feed.best(id)), (top, top));
+                assert_ne!(told.status, None, "a book before the status");
             }
         }
         assert_eq!(self.feed.stale_count(), followed - sound);
@@ -384,6 +406,12 @@ impl World {
         let mut packets = Vec::new();
         if is_trading {
             packets = self.publisher.transact();
+            let Publisher { random, books, .. } = &mut self.publisher;
+            if random.per_mille(20) {
+                let at = random.below(books.len() as u64) as usize;
+                let status = random.pick(&[TradingStatus::Trading, TradingStatus::Halted]);
+                packets.push(self.publisher.status(at, status));
+            }
         }
         if self.publisher.random.per_mille(50) {
             packets.push(self.publisher.writer.heartbeat(Nanos(1)).to_vec());
@@ -427,6 +455,11 @@ impl World {
                 let counters = feed.counters();
                 assert_eq!(counters.applied + counters.recovered, last.0, "{counters:?}");
                 assert_eq!((feed.lost(last), counters.malformed), (0, 0), "{counters:?}");
+                let Publisher { instruments, statuses, .. } = &self.publisher;
+                for (instrument, status) in instruments.iter().zip(statuses) {
+                    let told = self.follower.told.get(&instrument.id());
+                    assert!(told.is_none_or(|told| told.status == Some(*status)), "{told:?}");
+                }
                 return step;
             }
         }
@@ -631,4 +664,121 @@ fn an_instrument_that_the_feed_defines_otherwise_is_named() {
     };
     assert_eq!(cycle(&mut feed), [InstrumentId(3), InstrumentId(4)]);
     assert_eq!(cycle(&mut feed), [InstrumentId(3), InstrumentId(4)], "as long as it says so");
+}
+
+/// A feed of two instruments, of which one is followed, and what it tells of statuses and books.
+struct StatusWorld {
+    publisher: Publisher,
+    feed: NativeFeed,
+    told: Vec<EventKind>,
+}
+
+impl StatusWorld {
+    fn new() -> Self {
+        let instruments = [instrument(3), instrument(9)];
+        let config = NativeConfig {
+            instruments: &instruments[..1],
+            stream_id: None,
+            level_capacity: 256,
+            has_retransmission: false,
+        };
+        let feed = NativeFeed::new(&config, Nanos(1)).unwrap();
+        assert!(feed.tells_status());
+        Self { publisher: Publisher::new(&instruments, STREAM, 1), feed, told: Vec::new() }
+    }
+
+    fn hear(&mut self, source: Source, packet: &[u8]) {
+        let Self { feed, told, .. } = self;
+        let mut sink = |_: &Context<'_>, event: &Event| {
+            if matches!(event.kind, EventKind::Status(_) | EventKind::Book(_)) {
+                assert_eq!(event.instrument, InstrumentId(3));
+                told.push(event.kind);
+            }
+        };
+        if let Some(frame) = feed.decode(Nanos(2), source, packet) {
+            feed.apply(frame, &mut sink);
+        }
+        if !feed.is_settled() {
+            feed.recover(Nanos(2), &mut sink);
+        }
+    }
+
+    fn trade(&mut self) {
+        for packet in self.publisher.transact() {
+            self.hear(Source::LINE_A, &packet);
+        }
+    }
+
+    fn hear_snapshots(&mut self) {
+        for _ in 0..16 {
+            let snapshot = self.publisher.snapshot();
+            self.hear(Source::SNAPSHOT, &snapshot);
+        }
+    }
+
+    fn told(&mut self) -> Vec<EventKind> {
+        std::mem::take(&mut self.told)
+    }
+}
+
+const SOUND: EventKind = EventKind::Book(Soundness::Sound);
+const HALTED: EventKind = EventKind::Status(TradingStatus::Halted);
+const TRADING: EventKind = EventKind::Status(TradingStatus::Trading);
+
+#[test]
+fn who_joins_is_told_the_status_before_the_book_and_each_change_once() {
+    let mut world = StatusWorld::new();
+    let _ = world.publisher.status(0, TradingStatus::Halted);
+    world.trade();
+    world.hear_snapshots();
+    assert_eq!(world.told(), [HALTED, SOUND]);
+    world.hear_snapshots();
+    assert_eq!(world.told(), []);
+    let resumed = world.publisher.status(0, TradingStatus::Trading);
+    world.hear(Source::LINE_A, &resumed);
+    world.hear(Source::LINE_B, &resumed);
+    assert_eq!(world.told(), [TRADING]);
+    // Nobody follows the other one.
+    let other = world.publisher.status(1, TradingStatus::Halted);
+    world.hear(Source::LINE_A, &other);
+    world.trade();
+    world.hear_snapshots();
+    assert_eq!(world.told(), []);
+}
+
+#[test]
+fn a_status_that_is_lost_comes_with_the_snapshot_and_an_old_snapshot_undoes_none() {
+    let mut world = StatusWorld::new();
+    world.trade();
+    world.hear_snapshots();
+    assert_eq!(world.told(), [TRADING, SOUND]);
+    let before = world.publisher.snapshot();
+    let halted = world.publisher.status(0, TradingStatus::Halted);
+    world.hear(Source::LINE_A, &halted);
+    assert_eq!(world.told(), [HALTED]);
+    world.hear(Source::SNAPSHOT, &before);
+    assert_eq!(world.told(), [], "the snapshot is older");
+
+    let _lost = world.publisher.status(0, TradingStatus::Trading);
+    world.trade();
+    assert!(matches!(world.told()[..], [EventKind::Book(Soundness::Stale(_))]));
+    for _ in 0..4 {
+        world.hear_snapshots();
+        world.trade();
+    }
+    assert_eq!(world.told(), [TRADING, SOUND]);
+}
+
+#[test]
+fn a_status_packet_that_is_malformed_makes_every_book_wait() {
+    let mut world = StatusWorld::new();
+    world.trade();
+    world.hear_snapshots();
+    world.told();
+    let mut halted = world.publisher.status(0, TradingStatus::Halted);
+    // Its block is shorter than it can be.
+    halted[PACKET_HEADER_BYTES + 4] = 4;
+    world.hear(Source::LINE_A, &halted);
+    assert!(matches!(world.told()[..], [EventKind::Book(Soundness::Stale(_))]));
+    assert_eq!(world.feed.counters().malformed, 1);
 }

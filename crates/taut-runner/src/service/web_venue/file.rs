@@ -22,8 +22,8 @@ use taut_web_venue::{Door, DoorConfig, Faults, Faulty, Front};
 use crate::error::RunnerError;
 use crate::mistakes::{self, FileSettings, Mistake};
 use crate::service::venue::FlowSettings;
+use crate::service::venue_control::{FaultsReport, VenueControl, VenueReply, VenueRequest};
 use crate::service::web_venue::captive::Captive;
-use crate::service::web_venue::control::{FaultsReport, VenueControl};
 use crate::stderr;
 
 /// How long it sleeps at the most: what it is late with a signal.
@@ -259,9 +259,17 @@ where
             let worked = venue.poll(now);
             if let Some(control) = &mut control {
                 let front = venue.observer_mut().0.front_mut();
-                control.work(now.mono, |faults| {
-                    faults.into_iter().for_each(|faults| front.set_faults(faults));
-                    FaultsReport { faults: front.faults(), injected: front.injected }
+                control.work(now.mono, |request| {
+                    match request {
+                        VenueRequest::Faults => {}
+                        VenueRequest::SetFaults(faults) => front.set_faults(faults),
+                        VenueRequest::Halt { .. } | VenueRequest::Resume { .. } => {
+                            let text = "a venue that speaks as another halts no instrument";
+                            return VenueReply::Failed { text: text.to_owned() };
+                        }
+                    }
+                    let (faults, injected) = (front.faults(), front.injected);
+                    VenueReply::Faults(FaultsReport { faults, injected })
                 });
             }
             if !worked.map_err(|error| failed(&error))? {

@@ -1,4 +1,5 @@
-//! A venue's faults, told and changed over a socket while it runs.
+//! A venue's faults, and which of its instruments are halted: told and changed over a socket while
+//! it runs.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -20,13 +21,41 @@ const CONNECTIONS_MAX: usize = 8;
 const REPLY: Nanos = Nanos::from_secs(5);
 
 /// What is asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Request {
+pub(super) enum VenueRequest {
     /// How the day is.
     Faults,
     /// From now on it is like this.
     SetFaults(Faults),
+    /// An instrument takes no new order from now on.
+    Halt {
+        /// Its name.
+        symbol: String,
+    },
+    /// It does again.
+    Resume {
+        /// Its name.
+        symbol: String,
+    },
+}
+
+/// What is answered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum VenueReply {
+    /// How the day is.
+    Faults(FaultsReport),
+    /// It is halted, or trades, as asked.
+    Done {
+        /// Whether it was not so before.
+        is_new: bool,
+    },
+    /// Why not.
+    Failed {
+        /// In words.
+        text: String,
+    },
 }
 
 /// How a venue's day is.
@@ -61,9 +90,9 @@ impl VenueControl {
         Ok(Self { listener, connections: Vec::new(), due: Nanos::ZERO })
     }
 
-    /// Answers whoever asks, now and then: `day` takes the faults that are to be, if any, and says
-    /// how it is. Cost where nobody is connected: a system call every 20 ms.
-    pub(super) fn work(&mut self, now: Nanos, mut day: impl FnMut(Option<Faults>) -> FaultsReport) {
+    /// Has whoever asks answered, now and then. Cost where nobody is connected: a system call every
+    /// 20 ms.
+    pub(super) fn work(&mut self, now: Nanos, mut answer: impl FnMut(VenueRequest) -> VenueReply) {
         if now < self.due {
             return;
         }
@@ -73,12 +102,9 @@ impl VenueControl {
                 self.connections.push(Channel::new(socket));
             }
         }
-        self.connections.retain_mut(|channel| match channel.receive::<Request>() {
+        self.connections.retain_mut(|channel| match channel.receive::<VenueRequest>() {
             Ok(Incoming::Nothing) => true,
-            Ok(Incoming::Message(Request::Faults, _)) => channel.send(&day(None), &[]).is_ok(),
-            Ok(Incoming::Message(Request::SetFaults(faults), _)) => {
-                channel.send(&day(Some(faults)), &[]).is_ok()
-            }
+            Ok(Incoming::Message(request, _)) => channel.send(&answer(request), &[]).is_ok(),
             Ok(Incoming::Gone) | Err(_) => false,
         });
     }
@@ -98,6 +124,34 @@ impl fmt::Display for FaultsReport {
 /// there, or does not reply in time.
 pub fn venue_faults(name: &str, words: Option<&str>) -> Result<FaultsReport, RunnerError> {
     let faults = words.map(Faults::parse).transpose().map_err(RunnerError::Settings)?;
+    let request = faults.map_or(VenueRequest::Faults, VenueRequest::SetFaults);
+    match ask(name, &request)? {
+        VenueReply::Faults(report) => Ok(report),
+        VenueReply::Done { .. } => Err(RunnerError::Run(format!("venue '{name}': no report"))),
+        VenueReply::Failed { text } => Err(RunnerError::Run(format!("venue '{name}': {text}"))),
+    }
+}
+
+/// Has the venue of this name, or at this path, halt an instrument or trade it again; whether it
+/// was not so before.
+///
+/// # Errors
+/// [`RunnerError::Run`] when nobody listens there, does not reply in time, or cannot: it does not
+/// trade the instrument.
+pub fn set_venue_halted(name: &str, symbol: &str, is_halted: bool) -> Result<bool, RunnerError> {
+    let symbol = symbol.to_owned();
+    let request = match is_halted {
+        true => VenueRequest::Halt { symbol },
+        false => VenueRequest::Resume { symbol },
+    };
+    match ask(name, &request)? {
+        VenueReply::Done { is_new } => Ok(is_new),
+        VenueReply::Faults(_) => Err(RunnerError::Run(format!("venue '{name}': another answer"))),
+        VenueReply::Failed { text } => Err(RunnerError::Run(format!("venue '{name}': {text}"))),
+    }
+}
+
+fn ask(name: &str, request: &VenueRequest) -> Result<VenueReply, RunnerError> {
     let path = venue_path(name);
     let socket = ControlSocket::connect(&path).map_err(|error| {
         RunnerError::Run(format!(
@@ -107,10 +161,9 @@ pub fn venue_faults(name: &str, words: Option<&str>) -> Result<FaultsReport, Run
     })?;
     let mut channel = Channel::new(socket);
     let gone = || RunnerError::Run(format!("venue '{name}' ended the connection"));
-    let request = faults.map_or(Request::Faults, Request::SetFaults);
-    channel.send(&request, &[]).map_err(|_| gone())?;
+    channel.send(request, &[]).map_err(|_| gone())?;
     match channel.receive_within(REPLY) {
-        Ok(Incoming::Message(report, _)) => Ok(report),
+        Ok(Incoming::Message(reply, _)) => Ok(reply),
         Ok(Incoming::Nothing) => {
             let seconds = REPLY.0 / 1_000_000_000;
             Err(RunnerError::Run(format!("venue '{name}': no reply within {seconds} s")))
