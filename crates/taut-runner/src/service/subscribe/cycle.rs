@@ -85,6 +85,7 @@ impl Cycle {
 
 #[cfg(test)]
 mod tests {
+    use taut_market_data::TradingStatus;
     use taut_market_data::native::SnapshotWriter;
     use taut_types::{Price, Symbol};
 
@@ -103,10 +104,9 @@ mod tests {
                 symbol: Symbol::new(format!("I{number}").as_bytes()).expect("a symbol"),
             };
             writer.capture(SequenceNumber(1), std::iter::empty(), std::iter::empty());
-            packets.extend(
-                (0..writer.packet_count())
-                    .map(|at| writer.packet(at, Nanos(1), &definition).to_vec()),
-            );
+            packets.extend((0..writer.packet_count()).map(|at| {
+                writer.packet(at, Nanos(1), &definition, TradingStatus::Trading).to_vec()
+            }));
         }
         packets
     }
@@ -158,7 +158,7 @@ mod tests {
                 lot_decimals: 0,
                 symbol: Symbol::new(b"OTHER").expect("a symbol"),
             };
-            *packet = writer.packet(0, Nanos(1), &definition).to_vec();
+            *packet = writer.packet(0, Nanos(1), &definition, TradingStatus::Trading).to_vec();
         });
         let mixed = packets(2).into_iter().zip(other.into_iter().cycle());
         let (_, defined) = listen(mixed.flat_map(|(one, other)| [one, other])).expect("complete");
