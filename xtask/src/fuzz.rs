@@ -288,4 +288,17 @@ mod tests {
         files.sort();
         assert_eq!(targets, files);
     }
+
+    #[test]
+    fn every_target_has_its_seeds_and_all_seeds_are_of_a_target() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let mut targets = super::targets(&root).expect("the manifest");
+        targets.sort();
+        let folder = std::fs::read_dir(root.join("fuzz/seeds")).expect("the folder");
+        let name = |entry: std::fs::DirEntry| entry.file_name().into_string().expect("text");
+        let mut seeds: Vec<_> = folder.map(|entry| name(entry.expect("an entry"))).collect();
+        seeds.sort();
+        let expected: Vec<_> = targets.iter().map(|target| format!("{target}.hex")).collect();
+        assert_eq!(seeds, expected);
+    }
 }
