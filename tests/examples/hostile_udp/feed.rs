@@ -108,7 +108,7 @@ fn flood(
                 heard += bytes as u64;
             }
         }
-        // PACE: a flood that fills the sockets' buffers is one of the line, and not of the listener.
+        // PACE: a flood that fills the sockets' buffers is the line's matter, not the listener's.
         let _ = wait_readable(&[], Some(REST));
     }
     (count, sent, heard)

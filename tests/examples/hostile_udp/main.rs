@@ -1,6 +1,7 @@
 //! Peers that mean no good, at every listener over UDP and at every kind of shared memory: a stage
-//! of `cargo xtask hostile`. Told the path of `taut`, the stage, for how many seconds, and `--times` where those count, it prints what it measured and fails when the
-//! listener did not hold its thresholds.
+//! of `cargo xtask hostile`. Told the path of `taut`, the stage, for how many seconds, and
+//! `--times` where those count, it prints what it measured and fails when the listener did not hold
+//! its thresholds.
 
 mod channels;
 mod feed;
