@@ -26,12 +26,12 @@ use crate::mistakes::{self, Mistake};
 use crate::service::balances::balances;
 use crate::service::connections::{Connections, MarketData, Served, names};
 use crate::service::day::DayEnd;
-use crate::service::dead_men::{Step, Watch};
+use crate::service::dead_men::{Step, Watch, Watched};
 use crate::service::file::GatewayFile;
 use crate::service::journal::JournalKeys;
 use crate::service::place::Place;
 use crate::service::resolver::{Moved, follow};
-use crate::service::threads::{Answer, Command, Glance, Numbered, Picture, UNASKED, Watched};
+use crate::service::threads::{Answer, Command, Glance, Numbered, Picture, UNASKED};
 use crate::service::usage::Usage;
 use crate::settings::build_fees;
 
