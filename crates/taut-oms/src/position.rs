@@ -160,9 +160,9 @@ impl Positions {
     }
 
     /// A new day: bought, sold, realised and fees count from 0. Positions are carried at the
-    /// instrument's settlement price, or at their average where there is none; what that earns is in
-    /// the balances. `closed` gets each position of the old day as it was, settled, and as it begins
-    /// the new one.
+    /// instrument's settlement price, or at their average where there is none; what that earns is
+    /// in the balances. `closed` gets each position of the old day as it was, settled, and as it
+    /// begins the new one.
     pub fn roll(
         &mut self,
         settlement: impl Fn(InstrumentId) -> Option<Price>,

@@ -72,11 +72,10 @@ pub use member_copies::MemberCopyKeys;
 pub use money::Money;
 pub use okx::{OkxKeys, OkxMode, OkxSelfTradeRule};
 pub use protocol::{
-    ControlReply, ControlRequest, FilterNames, LatchLine, LimitLine, OrderLine, PositionLine,
-    ScopeName, SideName, StageLine, Status, StrategyLine,
+    BalanceLine, ControlReply, ControlRequest, FilterNames, LatchLine, LimitLine, OrderLine,
+    PositionLine, ScopeName, SideName, Snapshot, StageLine, Status, StrategyLine,
 };
 pub use secret::{CredentialKind, CredentialSettings, SecretSource};
-pub use snapshot::{BalanceLine, Snapshot};
 pub use strategy_file::{STRATEGY_SAMPLE, StrategyFile};
 pub use subscribe::SubscribeRule;
 pub(crate) use web_venue::{Dialect, WebVenue};

@@ -1,14 +1,15 @@
 //! Venue, gateway and strategies, each a process of its own that comes and goes by itself.
+// size: one world of processes, and all that is played in it
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use serde_json::{Value, json};
 use taut_gateway::{GatewayEvent, OrderUpdate, Strategy, Trading};
 use taut_market_data::Event;
 use taut_runner::service::Attach;
+use taut_sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use taut_testkit::{DEADLINE, Process, odd_json_keys, own_address, until};
 use taut_types::{InstrumentId, Lots, Nanos, OrderTerms, Price, Side};
 use tempfile::TempDir;

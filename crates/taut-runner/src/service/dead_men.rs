@@ -1,10 +1,11 @@
 //! Dead man's timers: whoever shows no sign of life for so long is killed.
 
-use taut_gateway::Owner;
+use taut_gateway::{Owner, WhenGone};
 use taut_oms::KillScope;
 use taut_types::Nanos;
 
 use crate::mistakes::Mistake;
+use crate::service::day::DayEnd;
 
 /// The shortest time without a sign of life: a strategy that sleeps shows one every 50 ms.
 const SHORTEST_MS: u32 = 200;
@@ -22,6 +23,15 @@ impl DeadMen {
     fn interval(&self, owner: Owner) -> Option<Nanos> {
         self.strategies.iter().find(|(own, _)| *own == owner).map(|(_, interval)| *interval)
     }
+}
+
+/// What the trading thread looks at beside the rules of orders.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Watched {
+    pub dead_men: DeadMen,
+    pub day_ends: Option<DayEnd>,
+    /// What becomes of whose orders.
+    pub when_gone: Vec<(Owner, WhenGone)>,
 }
 
 /// A span that is none.

@@ -12,7 +12,7 @@ use crate::error::RunnerError;
 use crate::mistakes::Mistake;
 use crate::service::binance::BinanceKeys;
 use crate::service::client::control_path;
-use crate::service::dead_men::DeadMen;
+use crate::service::dead_men::{DeadMen, Watched};
 use crate::service::deribit::DeribitKeys;
 use crate::service::drop_copy::DropCopyKeys;
 use crate::service::feed_backup::FeedBackupKeys;
@@ -21,7 +21,6 @@ use crate::service::limits::{AccountSettings, GatewayRisk, SymbolRule, UserSetti
 use crate::service::okx::OkxKeys;
 use crate::service::secret::CredentialSettings;
 use crate::service::subscribe::{SubscribeRule, Subscribed};
-use crate::service::threads::Watched;
 use crate::settings::{GatewaySettings, InstrumentSettings, RemoteVenue, wait};
 
 /// A gateway's file with every key, for people to start from.

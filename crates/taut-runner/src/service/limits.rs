@@ -54,8 +54,8 @@ pub struct GatewayRisk {
     pub rate_warning_percent: u8,
     /// What happens to an order that could trade with an own one.
     pub self_match: SelfMatchMode,
-    /// When a day ends, "HH:MM" of UTC: positions are settled, and profit, fees and losses count from
-    /// 0; without it only when the operator says so.
+    /// When a day ends, "HH:MM" of UTC: positions are settled, and profit, fees and losses count
+    /// from 0; without it only when the operator says so.
     pub day_ends: Option<DayEnd>,
     /// Where a snapshot of each day is written at its end; without it nowhere.
     pub snapshot_folder: Option<PathBuf>,

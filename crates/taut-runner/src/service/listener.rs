@@ -22,12 +22,11 @@ use crate::service::file::GatewayFile;
 use crate::service::names::Names;
 use crate::service::place::Place;
 use crate::service::protocol::{
-    ControlReply, ControlRequest, LatchLine, LimitLine, OrderLine, PositionLine, ScopeName,
-    StageLine, Status, StrategyLine,
+    BalanceLine, ControlReply, ControlRequest, LatchLine, LimitLine, OrderLine, PositionLine,
+    ScopeName, Snapshot, StageLine, Status, StrategyLine,
 };
 use crate::service::reload::Differences;
 use crate::service::rules::Rules;
-use crate::service::snapshot::{BalanceLine, Snapshot};
 use crate::service::threads::{Answer, Command, Glance, Numbered, Picture, UNASKED};
 
 /// How often the clock is anchored and signals are looked at.

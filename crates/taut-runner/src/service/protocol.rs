@@ -7,8 +7,6 @@ use taut_lat::Summary;
 use taut_oms::PositionReport;
 use taut_types::Instrument;
 
-use crate::service::snapshot::Snapshot;
-
 /// What a strategy or an operator asks for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -351,6 +349,35 @@ impl PositionLine {
             fees: held.fees.to_string(),
         }
     }
+}
+
+/// All that a gateway has at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Snapshot {
+    /// The gateway's name.
+    pub gateway: String,
+    /// When, in ns of UTC since 1970.
+    pub at_ns: i64,
+    /// What is held; at the end of a day as it was settled, before it counts anew.
+    pub positions: Vec<PositionLine>,
+    /// The open orders.
+    pub orders: Vec<OrderLine>,
+    /// What accounts have of the currencies that are followed.
+    pub balances: Vec<BalanceLine>,
+    /// What is killed.
+    pub latches: Vec<LatchLine>,
+}
+
+/// What an account has of a currency.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BalanceLine {
+    /// The account's number.
+    pub account: u8,
+    /// The currency.
+    pub currency: String,
+    /// How much, a decimal.
+    pub amount: String,
 }
 
 /// A limit, and how much of it is used now.

@@ -5,40 +5,10 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
 use taut_fix::{Precision, StampCache};
 use taut_types::Nanos;
 
-use crate::service::protocol::{LatchLine, OrderLine, PositionLine};
-
-/// All that a gateway has at one moment.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct Snapshot {
-    /// The gateway's name.
-    pub gateway: String,
-    /// When, in ns of UTC since 1970.
-    pub at_ns: i64,
-    /// What is held; at the end of a day as it was settled, before it counts anew.
-    pub positions: Vec<PositionLine>,
-    /// The open orders.
-    pub orders: Vec<OrderLine>,
-    /// What accounts have of the currencies that are followed.
-    pub balances: Vec<BalanceLine>,
-    /// What is killed.
-    pub latches: Vec<LatchLine>,
-}
-
-/// What an account has of a currency.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BalanceLine {
-    /// The account's number.
-    pub account: u8,
-    /// The currency.
-    pub currency: String,
-    /// How much, a decimal.
-    pub amount: String,
-}
+use crate::service::protocol::Snapshot;
 
 impl Snapshot {
     /// Writes it as JSON: the file is whole under its name, or as it was.

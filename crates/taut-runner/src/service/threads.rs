@@ -1,12 +1,11 @@
 //! What the two threads of a gateway's process say to each other.
 
-use taut_gateway::{OpenOrder, OrderFilter, Owner, RiskRules, WhenGone};
+use taut_gateway::{OpenOrder, OrderFilter, Owner, RiskRules};
 use taut_oms::{Balance, KillScope, Latched, PositionReport};
 use taut_sys::Address;
 use taut_types::Nanos;
 
-use crate::service::day::DayEnd;
-use crate::service::dead_men::DeadMen;
+use crate::service::dead_men::Watched;
 use crate::service::usage::Usage;
 
 /// A command or an answer with the number of the command: an answer that comes when nobody waits
@@ -58,15 +57,6 @@ pub enum Answer {
     /// Unasked: the strategy of this place was dropped because it left its replies unread.
     Dropped(usize),
     Failed(String),
-}
-
-/// What the trading thread looks at beside the rules of orders.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Watched {
-    pub dead_men: DeadMen,
-    pub day_ends: Option<DayEnd>,
-    /// What becomes of whose orders.
-    pub when_gone: Vec<(Owner, WhenGone)>,
 }
 
 /// All that the gateway has at one moment.
