@@ -9,7 +9,7 @@ use taut_sys::StreamOptions;
 use taut_ws::{CloseCode, Connection, Event, KeepAlive, Outbox, WsConfig};
 
 /// Clients at once, with those whose upgrade is under way.
-pub const CLIENTS_MAX: usize = 64;
+pub const CLIENTS_MAX: usize = 256;
 /// What waits for a client that reads slowly.
 const SEND_BYTES_MAX: usize = 4 << 20;
 /// What may wait for a client before the flow waits for it.

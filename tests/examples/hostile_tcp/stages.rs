@@ -197,7 +197,7 @@ pub const STAGES: &[Stage] = &[
         listen: Listener::of_stream,
         good: FOLLOWER,
         // Its clients, and the venue's own.
-        open_max: 64 + 32,
+        open_max: 256 + 32,
         kept_mib_max: 32,
         attacks: &[
             attack("silent", 2, 32, attacks::silent),
