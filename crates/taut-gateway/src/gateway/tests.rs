@@ -6,7 +6,7 @@ use taut_io::{SimConfig, SimKernel};
 use taut_ipc::Segment;
 use taut_market_data::{BestPrices, Event, FeedCounters, MarketSink, Soundness};
 use taut_sys::TickMapping;
-use taut_types::{ClientOrderId, Lots, OrderTerms, Qty, Side, Symbol};
+use taut_types::{ClientOrderId, Lots, OrderTerms, Price, Qty, Side, Symbol};
 
 mod messages;
 
