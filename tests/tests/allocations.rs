@@ -7,14 +7,16 @@ use std::thread;
 
 use allocation_counter::measure;
 use taut_gateway::{
-    Client, FusedClient, Gateway, GatewayCounters, Regions, StrategyCounters, StrategyRegions,
-    StrategyRunner, TouchStrategy,
+    Client, FusedClient, Gateway, GatewayCounters, Regions, Strategy, StrategyCounters,
+    StrategyRegions, StrategyRunner, TouchStrategy, Trading,
 };
 use taut_ipc::Segment;
 use taut_journal::{Durability, Journal, Settings, read};
+use taut_market_data::Event;
 use taut_market_data::native::NativeFeed;
 use taut_sys::Clock;
 use taut_tests::live::{Session, clock, hub, run_rounds, touch};
+use taut_types::Nanos;
 
 /// Orders answered before the counting begins, so that every path has been taken once.
 const WARM_ORDERS: u64 = 500;
@@ -49,6 +51,45 @@ fn allocations_of_gateway<C: Client>(session: &mut Session<'_, C>) -> u64 {
 fn the_counter_counts() {
     let spent = measure(|| drop(black_box(vec![1u8])));
     assert_eq!((spent.count_total, spent.bytes_total), (1, 1));
+}
+
+/// Sets alarms with every timer, more than have room, and cancels some of them.
+#[derive(Default)]
+struct Waker {
+    calls: u64,
+    refused: u64,
+}
+
+impl Strategy for Waker {
+    fn on_market(&mut self, _: Nanos, _: &Event, _: &mut impl Trading) {}
+
+    fn on_alarm(&mut self, now: Nanos, token: u64, trading: &mut impl Trading) {
+        self.calls += 1;
+        trading.set_alarm(now + Nanos(5), token);
+    }
+
+    fn on_timer(&mut self, now: Nanos, trading: &mut impl Trading) {
+        for token in 0..300 {
+            let is_set = trading.set_alarm(now + Nanos(token % 7), token.cast_unsigned());
+            self.refused += u64::from(!is_set);
+        }
+        trading.cancel_alarm(17);
+    }
+}
+
+#[test]
+fn alarms_allocate_nothing() {
+    let mut client = FusedClient::new(Waker::default());
+    // The first time, it is told what it begins with.
+    client.timer(&Clock::vdso(), &(), Nanos(1));
+    let spent = measure(|| {
+        for now in 2..500 {
+            client.timer(&Clock::vdso(), &(), Nanos(now));
+        }
+    });
+    assert_eq!(spent.count_total, 0);
+    let Waker { calls, refused } = *client.strategy();
+    assert!(calls > 10_000 && refused > 10_000, "{calls} calls, {refused} refused");
 }
 
 #[test]

@@ -55,7 +55,7 @@ enum Verb {
         /// What is to go wrong from now on, as `--fault` takes it; `none` for a good day
         faults: Option<String>,
     },
-    /// Halt an instrument at taut's own venue that runs: it takes no new order, and its feed says so
+    /// Halt an instrument of taut's own venue that runs: it takes no new order, as its feed says
     Halt(OfVenue),
     /// Have it trade again
     Resume(OfVenue),

@@ -4,6 +4,7 @@ mod counted;
 mod known;
 mod limits;
 mod operator;
+mod rounds;
 mod wire;
 
 use std::os::fd::{AsFd, BorrowedFd};
@@ -14,10 +15,10 @@ use taut_io::{
     Completion, EpollKernel, EventLoop, Handle, Handler, Io, Kernel, LoopConfig, Operation,
 };
 use taut_market_data::{FeedHandler, FeedRequest, Source};
-use taut_oms::{InstrumentStatus, KillCause, KillScope, Reference};
+use taut_oms::{InstrumentStatus, Reference};
 use taut_sync::atomic::AtomicU64;
 use taut_sys::{Address, Clock, DatagramInfo, SysError};
-use taut_types::{Instrument, InstrumentId, Nanos, Price, SequenceNumber};
+use taut_types::{Instrument, InstrumentId, Nanos, SequenceNumber};
 
 use crate::client::Client;
 use crate::config::GatewayConfig;
@@ -43,8 +44,6 @@ const HOUSEKEEPING: Nanos = Nanos::from_millis(1);
 /// How often the open orders of what is killed are cancelled: a cancel may find no session, or be
 /// refused.
 const CANCEL_AGAIN: Nanos = Nanos::from_millis(100);
-/// Instruments whose positions are valued in one round of housekeeping.
-const MARKED_IN_A_ROW: usize = 32;
 /// Updates of orders that one receive may bring without memory being taken for them.
 const UPDATES: usize = 1_024;
 /// How long an answer to a tick is waited for before the sockets are looked at again. A strategy in
@@ -533,23 +532,6 @@ impl<C: Client, F: FeedHandler, O: Observer, H: OrderHandler> Core<'_, C, F, O, 
         }
     }
 
-    /// Values what is held at the middle of the market, some instruments at a time.
-    fn mark_some(&mut self) {
-        for _ in 0..MARKED_IN_A_ROW.min(self.instruments.len()) {
-            self.marked =
-                if self.marked + 1 < self.instruments.len() { self.marked + 1 } else { 0 };
-            let Some(instrument) = self.instruments.get(self.marked).map(Instrument::id) else {
-                return;
-            };
-            let Reference { bid: Some(bid), ask: Some(ask), .. } =
-                self.market.reference(instrument)
-            else {
-                continue;
-            };
-            self.orders.mark(instrument, Price(bid.0.midpoint(ask.0)));
-        }
-    }
-
     /// Rehearses an order, in one of many rounds without work.
     #[inline]
     fn keep_warm(&mut self) {
@@ -654,25 +636,6 @@ impl<C: Client, F: FeedHandler, O: Observer, H: OrderHandler> Core<'_, C, F, O, 
             }
         }
         Ok(())
-    }
-
-    /// An instrument that the venue has with other steps of prices or quantities is traded no more:
-    /// each order could be refused, or mean something else.
-    fn compare_terms(&mut self) {
-        let Self { streams, instruments, market, orders, .. } = self;
-        let mut stop = |id| {
-            orders.kill_switch_mut().kill(KillScope::Instrument(id), KillCause::ReferenceData);
-        };
-        while let Some(id) = market.feed_mut().poll_contradiction() {
-            stop(id);
-        }
-        let Some(streams) = streams else { return };
-        while let Some((id, terms)) = streams.poll_terms() {
-            let own = instruments.get(id.0 as usize);
-            if own.is_some_and(|own| !terms.contain(own)) {
-                stop(id);
-            }
-        }
     }
 
     /// What the connections of the feed brought, if it was one of theirs.

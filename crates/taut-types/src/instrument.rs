@@ -31,8 +31,8 @@ impl fmt::Display for InstrumentError {
             Self::OutOfRange => "the value does not fit 64 bits",
             Self::BadIncrement => "the tick must be positive and even at 1e-9, the lot positive",
             Self::BadSteps => {
-                "at most 7 steps, in the order of their prices, at whole numbers of the tick before \
-                 and behind, whose ticks are whole numbers of the smallest"
+                "at most 7 steps in the order of their prices, each at a whole number of its tick \
+                 and of the one before, by a whole number of the smallest"
             }
             Self::BadTerms => {
                 "the multiplier and the smallest quantity must be above 0, the smallest worth not \

@@ -9,7 +9,7 @@ use taut_io::{SimConfig, SimKernel};
 use taut_ipc::Segment;
 use taut_market_data::{BestPrices, Event, FeedCounters, MarketSink, Soundness};
 use taut_sys::{DatagramOptions, TickMapping};
-use taut_types::{ClientOrderId, Lots, OrderTerms, Qty, Side, Symbol};
+use taut_types::{ClientOrderId, Lots, OrderTerms, Price, Qty, Side, Symbol};
 
 mod messages;
 mod overtakes;

@@ -198,9 +198,10 @@ impl<'m> Slot<'m> {
     }
 
     /// Tells how the gateway is, and that the strategy may trade, where that is new to one that
-    /// knows what it begins with.
+    /// knows what it begins with. Who reads slowly is told later: it is not dropped for this.
     pub fn tell_status(&mut self, state: &impl GatewayState, stamp: ReplyStamp) {
-        let Some(owner) = self.owner().filter(|_| self.is_told()) else { return };
+        let has_room = self.replies.has_room((REPLY_SLOTS / 2) as u64);
+        let Some(owner) = self.owner().filter(|_| has_room && self.is_told()) else { return };
         let status = state.status(owner);
         let mut has_news = false;
         if self.status.replace(status) != Some(status) {

@@ -1,7 +1,7 @@
 //! The snapshot channel: a whole book as a run of packets.
 //!
-//! Packet 0 has `SnapshotBegin`, `InstrumentDefinition` and `InstrumentStatus`; the levels, the orders and a packet
-//! with `SnapshotEnd` follow. The channel numbers its packets by itself.
+//! Packet 0 has `SnapshotBegin`, `InstrumentDefinition` and `InstrumentStatus`; the levels, the
+//! orders and a packet with `SnapshotEnd` follow. The channel numbers its packets by itself.
 
 use alloc::vec::Vec;
 

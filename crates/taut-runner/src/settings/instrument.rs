@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 use taut_fix::parse_timestamp;
+use taut_oms::RiskInstrument;
 use taut_types::{
     ContractKind, FeeRates, Instrument, InstrumentId, Lots, Nanos, Price, Qty, Symbol, TickStep,
     parse_decimal,
@@ -210,6 +211,10 @@ impl InstrumentSettings {
             let with = multiplier.and_then(|by| instrument.with_multiplier(by).ok());
             let above = "a decimal above 0, such as \"50\"";
             instrument = with.ok_or_else(|| wrong("multiplier", text, above))?;
+            // Else nothing could be said of the worth of an order.
+            let exact = "one by which a lot has at most nine decimals, and is below 9 billion";
+            let counted = RiskInstrument::of(&instrument);
+            counted.ok_or_else(|| wrong("multiplier", text, exact))?;
         }
         let lots_min = self.quantity_min.as_ref().map_or(Ok(Lots(1)), |text| {
             let lots = Qty::parse(text.as_bytes()).ok().and_then(|qty| instrument.lots(qty).ok());
@@ -327,6 +332,7 @@ mod tests {
                 "tick_steps[1] = 1",
             ),
             ("multiplier = \"0\"", "multiplier = 0"),
+            ("lot_decimals = 8\nmultiplier = \"0.01\"", "multiplier = 0.01"),
             ("lot = \"10\"\nquantity_min = \"15\"", "quantity_min = 15"),
             ("quantity_min = \"0\"", "quantity_min = 0"),
             ("notional_min = \"-1\"", "notional_min = -1"),
