@@ -3,17 +3,21 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::{env, fs};
 
 use taut::channel::Closing;
 use taut::market_data::native::{Message, TransactionWriter};
 use taut::market_data::{LevelPlace, LevelUpdate};
 use taut::prelude::*;
+use taut::runner::service::{
+    ControlClient, ControlReply, ControlRequest, GatewayFile, VenueFile, serve, serve_venue,
+};
 use taut_sys::{ProcessSignal, monotonic, signal_process};
 use taut_testkit::{DEADLINE, Process, Run, own_address, until};
 
 /// A program of this package, which `cargo test` has built beside this one.
 fn program(name: &str) -> PathBuf {
-    let tests = std::env::current_exe().expect("a path");
+    let tests = env::current_exe().expect("a path");
     let folder = tests.parent().and_then(Path::parent).expect("a target folder");
     folder.join("examples").join(name)
 }
@@ -138,4 +142,87 @@ fn an_echo_comes_back() {
     let told = run("echo-client", &[&at, "100"]);
     assert!(told.starts_with("100 round trips: p50 "), "{told}");
     assert_eq!(stop(server), "");
+}
+
+/// Says which of the two a process of this program is, and by which file.
+const ROLE: &str = "TAUT_EXAMPLES_ROLE";
+/// The test that a process of this program plays its role in.
+const SERVES: &str = "a_process_of_this_program_is_the_venue_or_the_gateway_that_it_is_asked_for";
+
+#[test]
+fn a_process_of_this_program_is_the_venue_or_the_gateway_that_it_is_asked_for() {
+    let Ok(role) = env::var(ROLE) else { return };
+    let (role, file) = role.split_once(':').expect("a role and a file");
+    let (file, heard) = (Path::new(file), |what: &str| eprintln!("{what}"));
+    let served = match role {
+        "venue" => VenueFile::read(file).and_then(|file| serve_venue(&file, heard)),
+        _ => GatewayFile::read(file).and_then(|file| serve(&file, heard)),
+    };
+    served.expect("it ends in good order");
+}
+
+/// Starts this program as a venue or a gateway, and waits until it says so.
+fn serve_as(role: &str, file: &Path, said: &str) -> Process {
+    let mut command = Command::new(env::current_exe().expect("a path"));
+    command.args(["--exact", SERVES, "--nocapture"]);
+    let mut process =
+        Process::start(command.env(ROLE, format!("{role}:{}", file.to_str().expect("a path"))));
+    process.stderr_line(role, |line| line.contains(said).then_some(()));
+    process
+}
+
+#[test]
+fn a_quoter_keeps_both_sides_of_two_instruments_at_a_gateway() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at: [_; 4] = std::array::from_fn(|_| own_address());
+    let common = format!(
+        "orders = \"{}\"\nincremental = \"{}\"\nsnapshot = \"{}\"\nretransmission = \"{}\"\n",
+        at[0], at[1], at[2], at[3]
+    );
+    let instruments = "[[instruments]]\nsymbol = \"ONE\"\n[[instruments]]\nsymbol = \"TWO\"\n";
+    let (venue, gateway) = (folder.path().join("venue.toml"), folder.path().join("gateway.toml"));
+    let text = format!(
+        "comp_id = \"VENUE\"\n{common}{instruments}[flow]\ncommands_per_second = 500\nlevels = 40\n"
+    );
+    fs::write(&venue, text).expect("a file");
+    let text = format!(
+        "name = \"desk\"\ncontrol = \"control\"\n[venue]\ntarget_comp_id = \"VENUE\"\n{common}\
+         {instruments}[[strategies]]\nname = \"quoter\"\nnumber = 1\n"
+    );
+    fs::write(&gateway, text).expect("a file");
+    let control = folder.path().join("control");
+    let control = control.to_str().expect("a path");
+
+    let venue = serve_as("venue", &venue, "orders at");
+    let gateway = serve_as("gateway", &gateway, "meet it at");
+    let arguments = [control, "quoter", "ONE", "TWO"];
+    let quoter = Process::start(Command::new(program("quoter")).args(arguments));
+    let mut operator = ControlClient::connect(control).expect("a gateway");
+    let mut counted = |counter: &str| {
+        let ControlReply::Status(status) = operator.ask(&ControlRequest::Status).expect("a status")
+        else {
+            panic!("no status")
+        };
+        status.counters.iter().find(|(name, _)| name == counter).expect(counter).1
+    };
+    until("quotes that follow the market", DEADLINE, || counted("replaced") > 20);
+    let mut operator = ControlClient::connect(control).expect("a gateway");
+    let mut quoted = |symbol: &str, side: &str| {
+        let orders = operator.orders().expect("orders");
+        orders.iter().filter(|order| order.symbol == symbol && order.side == side).count()
+    };
+    // Each side may be filled and quoted anew at any moment, and is never quoted twice.
+    for (symbol, side) in [("ONE", "buy"), ("ONE", "sell"), ("TWO", "buy"), ("TWO", "sell")] {
+        until("a quote of this side", DEADLINE, || {
+            let count = quoted(symbol, side);
+            assert!(count <= 1, "{count} {side} orders in {symbol}");
+            count == 1
+        });
+    }
+    signal_process(quoter.id(), ProcessSignal::Interrupt).expect("a signal");
+    assert!(quoter.finish().status.success());
+    assert!(operator.orders().expect("orders").is_empty(), "it has left orders");
+    for process in [gateway, venue] {
+        stop(process);
+    }
 }

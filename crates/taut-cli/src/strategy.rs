@@ -21,8 +21,8 @@ use crate::terminal;
 ///
 /// It waits for a gateway that is not there, and attaches again to one that was started again. At
 /// Ctrl-C it has its orders cancelled and ends. A strategy of your own attaches with
-/// `taut::runner::service::Attach`, and takes the same file with `StrategyFile`: see docs/gateway.md
-/// and `examples/strategy/quoter.rs`.
+/// `taut::runner::service::Attach`, and takes the same file with `StrategyFile`: see
+/// docs/gateway.md and `examples/strategy/quoter.rs`.
 #[derive(Subcommand, Clone, Debug)]
 pub enum Strategy {
     /// Trade when the top of a book changes, at a bounded rate: to be measured, not to earn
@@ -31,17 +31,17 @@ pub enum Strategy {
     Check {
         /// The file
         file: PathBuf,
-        /// Whose `[parameters]` it has
-        #[arg(long, value_name = "WHOSE", value_enum, default_value_t)]
-        parameters: Whose,
+        /// The program that its `[parameters]` are for
+        #[arg(long, value_name = "PROGRAM", value_enum, default_value_t)]
+        parameters: ParametersOf,
     },
     /// Print a file of settings with every key
     Sample,
 }
 
-/// Whose parameters a file has.
+/// The program that a file's parameters are for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Whose {
+pub enum ParametersOf {
     /// `taut strategy touch`
     #[default]
     Touch,
@@ -159,7 +159,7 @@ pub fn run(strategy: &Strategy) -> Result<(), Failure> {
         Strategy::Check { file, parameters } => {
             let mut lines;
             match parameters {
-                Whose::Touch => {
+                ParametersOf::Touch => {
                     let file = StrategyFile::<Parameters>::read(file).map_err(failure)?;
                     let Parameters { rate, lots, rest_ms } = file.parameters;
                     lines = file.explain();
@@ -168,7 +168,7 @@ pub fn run(strategy: &Strategy) -> Result<(), Failure> {
                         "orders"
                     ));
                 }
-                Whose::Own => {
+                ParametersOf::Own => {
                     let file = StrategyFile::<Anything>::read(file).map_err(failure)?;
                     let keys: Vec<&str> = file.parameters.keys().map(String::as_str).collect();
                     lines = file.explain();

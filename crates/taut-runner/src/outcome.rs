@@ -102,6 +102,9 @@ pub struct Outcome {
     pub processes: Vec<Process>,
     /// How market data travelled.
     pub feed: String,
+    /// What was measured of the CPUs, and why processes were placed and waited as they did; empty
+    /// where there were none.
+    pub placement: String,
     /// What the simulator counted; nothing for a venue that runs elsewhere.
     pub venue: Option<VenueOutcome>,
     /// What the gateway counted.

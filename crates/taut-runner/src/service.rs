@@ -43,6 +43,7 @@ mod secret;
 mod snapshot;
 mod strategy_file;
 mod subscribe;
+mod subscribe_rule;
 mod threads;
 mod usage;
 mod venue;
@@ -77,7 +78,7 @@ pub use protocol::{
 };
 pub use secret::{CredentialKind, CredentialSettings, SecretSource};
 pub use strategy_file::{STRATEGY_SAMPLE, StrategyFile};
-pub use subscribe::SubscribeRule;
+pub use subscribe_rule::SubscribeRule;
 pub(crate) use web_venue::{Dialect, WebVenue};
 
 pub use venue::{FlowSettings, VENUE_SAMPLE, VenueFile, serve_venue};

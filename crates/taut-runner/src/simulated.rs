@@ -53,7 +53,7 @@ pub fn run<S: Strategy>(
     world.until("the gateway to log on and to have a book", READY, |world| {
         world.gateway.is_ready()
     })?;
-    observer.started(&Started { processes: &[], feed });
+    observer.started(&Started { processes: &[], feed, placement: "" });
     let started = world.now();
     world.venue.start_flow(started);
     let end = world.trade(settings, started, observer)?;
@@ -68,6 +68,7 @@ pub fn run<S: Strategy>(
         elapsed,
         processes: Vec::new(),
         feed: feed.to_owned(),
+        placement: String::new(),
         venue: Some(VenueOutcome {
             published,
             last: published,

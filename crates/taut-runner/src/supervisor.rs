@@ -21,7 +21,7 @@ use crate::error::RunnerError;
 use crate::feed::{Feed, FeedAddresses};
 use crate::observer::{Live, Observer, Started};
 use crate::outcome::{End, Holdings, Outcome, Process, VenueOutcome};
-use crate::placement::{Place, Placement, may_come_first};
+use crate::placement::{Place, Placement, may_come_first, measure};
 use crate::role::Role;
 use crate::settings::{Market, Mode, RemoteVenue, Settings, VenueKind};
 use crate::{simulator, web};
@@ -96,7 +96,9 @@ fn open(market: Market) -> Result<(Shared, Other), RunnerError> {
 /// Runs to the outcome.
 pub fn run(settings: &Settings, observer: &mut dyn Observer) -> Result<Outcome, RunnerError> {
     let cpus = available_cpus().map_err(|error| RunnerError::run("CPUs", error))?;
-    let placement = Placement::choose(settings, &cpus, may_come_first())?;
+    let measured = measure(settings, &cpus);
+    let placement = Placement::choose(settings, &cpus, may_come_first(), &measured)?;
+    let reason = placement.reason.clone();
     let parameters = toml::to_string(&settings.parameters)
         .map_err(|error| RunnerError::Settings(format!("[parameters]: {error}")))?;
     catch_stop_signals().map_err(|error| RunnerError::run("signals", error))?;
@@ -121,7 +123,8 @@ pub fn run(settings: &Settings, observer: &mut dyn Observer) -> Result<Outcome, 
     };
     run.start(&shared, &other)?;
     run.processes.iter_mut().for_each(|process| process.nice = process_nice(process.id));
-    observer.started(&Started { processes: &run.processes, feed: &shared.description });
+    let Run { processes, .. } = &run;
+    observer.started(&Started { processes, feed: &shared.description, placement: &reason });
     if matches!(other, Other::Simulator(..)) {
         run.children.send(Role::Venue, &Order::Start, &[])?;
     }
@@ -138,6 +141,7 @@ pub fn run(settings: &Settings, observer: &mut dyn Observer) -> Result<Outcome, 
         started_utc,
         elapsed,
         feed: shared.description.clone(),
+        placement: reason,
         venue,
         gateway: GatewayCounters::load(regions.gateway),
         strategy: StrategyCounters::load(strategy.counters),

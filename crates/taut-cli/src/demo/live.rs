@@ -104,6 +104,7 @@ impl Observer for Live {
             format!("{name} (process {id}) on CPU {}, {}{nice}", place.cpu, place.wait.name())
         };
         tell(run.processes.iter().map(one).collect::<Vec<_>>().join("; "));
+        tell(format_args!("placed so: {}", run.placement));
     }
 
     /// Takes a point and prints the line, when it is time to.

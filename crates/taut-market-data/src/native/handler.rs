@@ -123,8 +123,8 @@ impl NativeFeed {
         })
     }
 
-    /// The venue has other numbers for the instruments than those under which they are told: that of
-    /// each, at its place in [`NativeConfig::instruments`]. Before anything is heard.
+    /// The venue has other numbers for the instruments than those under which they are told: that
+    /// of each, at its place in [`NativeConfig::instruments`]. Before anything is heard.
     ///
     /// # Errors
     /// When a number is there twice or too high, or there are not as many as instruments.

@@ -20,7 +20,7 @@ use crate::service::journal::JournalKeys;
 use crate::service::limits::{AccountSettings, GatewayRisk, SymbolRule, UserSettings};
 use crate::service::okx::OkxKeys;
 use crate::service::secret::CredentialSettings;
-use crate::service::subscribe::{SubscribeRule, Subscribed};
+use crate::service::subscribe_rule::{SubscribeRule, Subscribed};
 use crate::settings::{GatewaySettings, InstrumentSettings, RemoteVenue, wait};
 
 /// A gateway's file with every key, for people to start from.

@@ -39,8 +39,9 @@ const LOOK: Nanos = Nanos::from_millis(50);
 pub fn check_live(
     file: &GatewayFile,
     patience: Nanos,
-    mut heard: impl FnMut(&str),
+    heard: impl FnMut(&str),
 ) -> Result<(), RunnerError> {
+    let mut heard = heard;
     file.check()?;
     let mut file = file.subscribed(Some(monotonic() + patience), &mut heard)?.into_owned();
     (file.journal, file.drop_copy) = (None, None);

@@ -5,72 +5,18 @@ mod cycle;
 
 use std::borrow::Cow;
 
-use serde::{Deserialize, Serialize};
 use taut_market_data::native::InstrumentDefinition;
 use taut_sys::{catch_stop_signals, monotonic, stop_requests};
-use taut_types::{InstrumentId, Nanos, Qty};
+use taut_types::Nanos;
 
 use crate::error::RunnerError;
 use crate::mistakes::Mistake;
 use crate::service::file::GatewayFile;
 use crate::service::pattern::Pattern;
-use crate::settings::{Contract, InstrumentSettings};
+use crate::service::subscribe_rule::Subscribed;
 
 /// After so long it is told that the venue has not defined its instruments.
 const PATIENCE: Nanos = Nanos::from_secs(2);
-
-/// Instruments of the venue by their names, and what its definitions do not say of them.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SubscribeRule {
-    /// A name, or a regular expression over a whole name.
-    pub pattern: String,
-    /// As of [`InstrumentSettings`].
-    #[serde(default)]
-    pub contract: Contract,
-    /// The same.
-    #[serde(default)]
-    pub currency: Option<String>,
-    /// The same.
-    #[serde(default)]
-    pub base: Option<String>,
-    /// The same.
-    #[serde(default)]
-    pub maker_fee: Option<String>,
-    /// The same.
-    #[serde(default)]
-    pub taker_fee: Option<String>,
-}
-
-/// What the venue said of the instruments of a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Subscribed {
-    /// So many are written in the file, and come first.
-    written: usize,
-    /// The venue's number of each.
-    pub numbers: Vec<InstrumentId>,
-}
-
-impl SubscribeRule {
-    /// The instrument that the venue defines so.
-    fn settings(&self, definition: &InstrumentDefinition) -> InstrumentSettings {
-        let InstrumentDefinition { tick, lot_mantissa, lot_decimals, symbol, .. } = *definition;
-        let lot = Qty { mantissa: lot_mantissa, decimals: lot_decimals };
-        let is_plain = lot_mantissa == 1;
-        InstrumentSettings {
-            symbol: symbol.to_string(),
-            tick: tick.to_string(),
-            lot_decimals: if is_plain { lot_decimals } else { 0 },
-            lot: (!is_plain).then(|| lot.to_string()),
-            contract: self.contract,
-            currency: self.currency.clone(),
-            base: self.base.clone(),
-            maker_fee: self.maker_fee.clone(),
-            taker_fee: self.taker_fee.clone(),
-            ..InstrumentSettings::default()
-        }
-    }
-}
 
 impl GatewayFile {
     /// Every pattern that is none, and where there can be none.
@@ -179,7 +125,7 @@ impl GatewayFile {
 
 #[cfg(test)]
 mod tests {
-    use taut_types::{Price, Symbol};
+    use taut_types::{InstrumentId, Price, Qty, Symbol};
 
     use super::*;
 
@@ -194,9 +140,9 @@ mod tests {
     }
 
     fn file(more: &str) -> GatewayFile {
-        let text = "name = \"x\"\n[venue]\norders = \"127.0.0.1:1\"\nincremental = \"127.0.0.1:2\"\n\
-                    snapshot = \"127.0.0.1:3\"\ntarget_comp_id = \"V\"\n\
-                    [[strategies]]\nname = \"s\"\nnumber = 1\n";
+        let text = "name = \"x\"\n[venue]\norders = \"127.0.0.1:1\"\n\
+                    incremental = \"127.0.0.1:2\"\nsnapshot = \"127.0.0.1:3\"\n\
+                    target_comp_id = \"V\"\n[[strategies]]\nname = \"s\"\nnumber = 1\n";
         toml::from_str(&format!("{text}{more}")).expect("a file")
     }
 
