@@ -650,6 +650,7 @@ impl<C: Client, F: FeedHandler, O: Observer, H: OrderHandler> Core<'_, C, F, O, 
         let Self { streams, instruments, orders, .. } = self;
         let Some(streams) = streams else { return };
         while let Some((id, terms)) = streams.poll_terms() {
+            orders.set_terms(id, &terms);
             let own = instruments.get(id.0 as usize);
             if own.is_some_and(|own| !terms.contain(own)) {
                 orders.kill_switch_mut().kill(KillScope::Instrument(id), KillCause::ReferenceData);
