@@ -46,6 +46,7 @@ use crate::message::{KilledScopes, OpenOrder, OrderUpdate, Position, SessionPhas
 use crate::owner::Owner;
 use crate::regions::Recorders;
 use crate::reports::{Books, Reports};
+use crate::stream::VenueTerms;
 use addresses::Addresses;
 use beside::Beside;
 use comparison::{Comparison, PositionComparisons};
@@ -56,6 +57,9 @@ use wire::{Gone, Unwrapped, Wire};
 
 /// How long the venue may take to accept the connection.
 const CONNECT_TIMEOUT: Nanos = Nanos::from_secs(5);
+
+/// Every so many of these looks, all orders are asked about where messages have no numbers.
+const LOOKS: u32 = 12;
 
 /// Where the session stands. Whatever the venue does, it goes on from here.
 ///
@@ -122,6 +126,10 @@ pub(crate) struct OrderSession<H> {
     earned_before: BTreeMap<PositionKey, Amount>,
     /// What is stopped, and since when; nothing of what was stopped before this gateway began.
     killed_at: Vec<(KillScope, Option<Nanos>)>,
+    /// When the open orders were looked through for those of which something may be lost, and how
+    /// often.
+    looked_through: Nanos,
+    looks: u32,
     /// The new order that left last: a rehearsal is one like it.
     last_order: Option<(ClientOrderId, OrderTerms)>,
 }
@@ -133,6 +141,11 @@ impl<H: OrderHandler> OrderSession<H> {
 
     pub(crate) const fn kill_switch_mut(&mut self) -> &mut KillSwitch {
         self.risk.kill_switch_mut()
+    }
+
+    /// What the venue says of an instrument.
+    pub(crate) fn set_terms(&mut self, instrument: InstrumentId, terms: &VenueTerms) {
+        self.handler.set_terms(instrument, terms);
     }
 
     /// Every order that is not over.

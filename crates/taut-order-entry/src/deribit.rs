@@ -7,6 +7,7 @@ mod code;
 mod request;
 mod secret;
 mod signature;
+mod steps;
 
 pub use answer::{
     Change, Fill, InstrumentAnswer, Order, OrderState, Token, read_changes, read_count, read_error,
@@ -16,3 +17,4 @@ pub use code::{ErrorAnswer, Outcome};
 pub use request::{Amount, NewOrder, Request, Trigger};
 pub use secret::Secret;
 pub use signature::{HttpRequest, client_signature};
+pub use steps::TickSteps;

@@ -1,5 +1,7 @@
 //! Faults on purpose: a venue as it is on a bad day, by a seed.
 
+mod sequence;
+
 use std::collections::VecDeque;
 use std::fmt;
 
@@ -27,6 +29,8 @@ pub struct Faults {
     pub duplicate: u32,
     /// A WebSocket message comes after the next one of its connection, or within 100 ms.
     pub reorder: u32,
+    /// A message has wrong numbers: `change_id`, `U` and `u`, MsgSeqNum (34).
+    pub sequence: u32,
     /// Everything is late by up to so many milliseconds, in its order.
     pub delay: u32,
     /// A request that trades is refused: the engine is busy.
@@ -64,13 +68,14 @@ impl Faults {
                 "drop" => &mut faults.drop,
                 "duplicate" => &mut faults.duplicate,
                 "reorder" => &mut faults.reorder,
+                "sequence" => &mut faults.sequence,
                 "delay" => &mut faults.delay,
                 "reject" => &mut faults.reject,
                 "rate-limit" => &mut faults.rate_limit,
                 _ => {
                     return Err(format!(
-                        "{name}: disconnect, drop, duplicate, reorder, reject, rate-limit (of a \
-                         thousand), delay (ms), seed, maintenance or none"
+                        "{name}: disconnect, drop, duplicate, reorder, sequence, reject, \
+                         rate-limit (of a thousand), delay (ms), seed, maintenance or none"
                     ));
                 }
             };
@@ -88,7 +93,7 @@ impl fmt::Display for Faults {
     /// As [`Faults::parse`] reads them.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { seed, disconnect, drop, duplicate, reorder, .. } = *self;
-        let Self { delay, reject, rate_limit, maintenance, .. } = *self;
+        let Self { sequence, delay, reject, rate_limit, maintenance, .. } = *self;
         if (Self { seed: 0, ..*self }) == Self::default() {
             return f.write_str("none");
         }
@@ -97,6 +102,7 @@ impl fmt::Display for Faults {
             ("drop", drop),
             ("duplicate", duplicate),
             ("reorder", reorder),
+            ("sequence", sequence),
             ("delay", delay),
             ("reject", reject),
             ("rate-limit", rate_limit),
@@ -187,8 +193,18 @@ impl<F: Front> Faulty<F> {
         self.happens(self.faults.reject).then_some(Refusal::Busy)
     }
 
+    /// The message, now and then with wrong numbers.
+    fn misnumbered(&mut self, output: Output) -> Output {
+        if self.faults.sequence == 0 {
+            return output;
+        }
+        let Some(shifted) = sequence::shifted(&output) else { return output };
+        if self.happens(self.faults.sequence) { shifted } else { output }
+    }
+
     /// Lets what the interface says through, or not.
     fn take_over(&mut self, output: Output) {
+        let output = self.misnumbered(output);
         let due = match self.faults.delay {
             0 => self.now,
             most => self.now + Nanos::from_millis(self.random.below(u64::from(most) + 1) as i64),
@@ -322,8 +338,8 @@ mod tests {
 
     #[test]
     fn faults_are_read_from_words() {
-        let words =
-            "disconnect=1,drop=2,duplicate=3,reorder=8,delay=40,reject=5,rate-limit=6,seed=7";
+        let words = "disconnect=1,drop=2,duplicate=3,reorder=8,sequence=9,delay=40,reject=5,\
+                     rate-limit=6,seed=7";
         let read = Faults::parse(words);
         let expected = Faults {
             seed: 7,
@@ -331,6 +347,7 @@ mod tests {
             drop: 2,
             duplicate: 3,
             reorder: 8,
+            sequence: 9,
             delay: 40,
             reject: 5,
             rate_limit: 6,

@@ -31,7 +31,7 @@ mod wire;
 
 pub use accounts::{AccountSettings, KeySettings};
 pub use binance::settings::{ApiKeySettings, BinanceAccountSettings, SymbolSettings};
-pub use deribit::instruments::{Kind, MarketSettings};
+pub use deribit::instruments::{Kind, MarketSettings, TickStep};
 pub use door::{Door, DoorConfig};
 pub use faults::{Faults, Faulty};
 pub use front::{Front, HttpRequest, Output, Refusal};

@@ -24,6 +24,7 @@ fn settings() -> DeribitSettings {
         quote: "USD".to_owned(),
         settlement: "BTC".to_owned(),
         tick: "0.5".to_owned(),
+        tick_steps: Vec::new(),
         min_trade_amount: "10".to_owned(),
         contract_size: "10".to_owned(),
         maker_commission: "0".to_owned(),

@@ -47,6 +47,7 @@ pub fn deribit() -> DeribitSettings {
         quote: "USDC".to_owned(),
         settlement: "USDC".to_owned(),
         tick: "0.5".to_owned(),
+        tick_steps: Vec::new(),
         min_trade_amount: "0.001".to_owned(),
         contract_size: "0.001".to_owned(),
         maker_commission: "0".to_owned(),

@@ -172,6 +172,7 @@ impl<'m> World<'m> {
         let faults = Faults {
             seed,
             disconnect: 2,
+            drop: 10,
             duplicate: 30,
             reorder: 5,
             delay: 20,

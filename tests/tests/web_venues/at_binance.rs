@@ -126,6 +126,8 @@ fn config(at: Ports, member: usize) -> GatewayConfig {
             credentials: Some(Credentials::Binance { api_key, seed }),
             waits_for_venue: true,
             reconnect: (Nanos::from_millis(1), Nanos::from_millis(10)),
+            // Messages are lost: an answer that does not come is waited for no longer.
+            request_timeout: Nanos::from_millis(500),
             ..SessionSettings::default()
         },
         ..gateway_config(VenueAddresses { orders: at.web })
@@ -252,9 +254,10 @@ fn over_fix_at_binance_an_order_rests_trades_in_parts_is_changed_and_cancelled()
 const BAD_DAY: Faults = Faults {
     seed: 0,
     disconnect: 10,
-    drop: 0,
+    drop: 10,
     duplicate: 100,
     reorder: 0,
+    sequence: 20,
     delay: 5,
     reject: 60,
     rate_limit: 0,

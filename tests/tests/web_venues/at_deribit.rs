@@ -33,6 +33,7 @@ fn settings() -> DeribitSettings {
         quote: "USD".to_owned(),
         settlement: "BTC".to_owned(),
         tick: "0.5".to_owned(),
+        tick_steps: Vec::new(),
         min_trade_amount: "10".to_owned(),
         contract_size: "10".to_owned(),
         maker_commission: "0".to_owned(),
@@ -148,7 +149,14 @@ fn over_fix_at_deribit_an_order_rests_trades_in_parts_is_changed_and_cancelled()
 fn under_faults_over_fix_both_members_and_deribit_agree_in_the_end() {
     for_each_seed(0..4, |seed, random| {
         // What a session sends at once is one message here, so that fewer meet with a fault.
-        let faults = Faults { seed, disconnect: 30, delay: 5, reject: 200, ..Faults::default() };
+        let faults = Faults {
+            seed,
+            disconnect: 30,
+            sequence: 20,
+            delay: 5,
+            reject: 200,
+            ..Faults::default()
+        };
         match seed % 2 {
             0 => under_faults_all_agree_in_the_end::<Fix<true>>(faults, random),
             _ => under_faults_all_agree_in_the_end::<Fix<false>>(faults, random),
@@ -167,6 +175,8 @@ fn under_faults_both_members_and_deribit_agree_in_the_end() {
         let faults = Faults {
             seed,
             disconnect: 40,
+            drop: 5,
+            sequence: 10,
             duplicate: 150,
             delay: 5,
             reject: 60,

@@ -17,17 +17,18 @@ impl<C: Client, F: FeedHandler, O: Observer, H: OrderHandler> Core<'_, C, F, O, 
     /// each order could be refused, or mean something else.
     pub(super) fn compare_terms(&mut self) {
         let Self { streams, instruments, market, orders, .. } = self;
-        let mut stop = |id| {
+        let stop = |orders: &mut OrderSession<H>, id| {
             orders.kill_switch_mut().kill(KillScope::Instrument(id), KillCause::ReferenceData);
         };
         while let Some(id) = market.feed_mut().poll_contradiction() {
-            stop(id);
+            stop(orders, id);
         }
         let Some(streams) = streams else { return };
         while let Some((id, terms)) = streams.poll_terms() {
+            orders.set_terms(id, &terms);
             let own = instruments.get(id.0 as usize);
             if own.is_some_and(|own| !terms.contain(own)) {
-                stop(id);
+                stop(orders, id);
             }
         }
     }

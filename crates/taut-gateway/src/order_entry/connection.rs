@@ -8,11 +8,11 @@ use taut_fix::Now;
 use taut_fix_engine::BackOff;
 use taut_io::{Completion, Io, Kernel};
 use taut_oms::{
-    ExecId, InstrumentStatus, LimitsError, OrderEvent, OrderTable, Positions, RequestKind, Risk,
-    RiskInstrument, Trouble,
+    ExecId, InstrumentStatus, LimitsError, Order, OrderEvent, OrderTable, Positions, RequestKind,
+    Risk, RiskInstrument, Trouble,
 };
 use taut_sys::{Address, Clock, StreamOptions, random_bytes};
-use taut_types::{Instrument, Nanos, RequestId};
+use taut_types::{Instrument, Nanos, OrderTerms, OrderType, RequestId, TimeInForce};
 
 use super::addresses::Addresses;
 use super::beside::Beside;
@@ -23,7 +23,7 @@ use super::handler::{
 use super::reconcile::{MassQuestion, Question, Reconcile};
 use super::waiting::WaitingCancels;
 use super::wire::{Gone, Unwrapped, Wire};
-use super::{CONNECT_TIMEOUT, OrderSession, Phase, at, message_of};
+use super::{CONNECT_TIMEOUT, LOOKS, OrderSession, Phase, at, message_of};
 use crate::config::{GatewayConfig, RiskRules, Transport};
 use crate::error::GatewayError;
 use crate::journal::OrderJournal;
@@ -89,6 +89,8 @@ impl<H: OrderHandler> OrderSession<H> {
             killed_at: Vec::new(),
             day: 0,
             earned_before: BTreeMap::new(),
+            looked_through: Nanos::ZERO,
+            looks: 0,
             last_order: None,
         };
         if let Err(error) = orders.open(io) {
@@ -365,12 +367,39 @@ impl<H: OrderHandler> OrderSession<H> {
             self.happened(now, late.request, OrderEvent::Lost, updates);
             self.reconcile.want(late.request.order);
         }
+        self.want_what_may_be_lost(now.mono);
         while let Some(order) = self.reconcile.overdue(now.mono, timeout) {
             self.unanswered(now, RequestId { order, version: 0 }, updates);
         }
         self.await_positions(now.mono);
         self.send_waiting_cancels(io, clock, updates);
         self.go_on(io, now, updates);
+    }
+
+    /// What became of an order may have been lost on its way, and nobody else would ask. One that
+    /// does not rest and is still open when a request would be late is asked about; where messages
+    /// have no numbers, so that a lost one leaves no gap, all are, now and then. Cost: the open
+    /// orders, once in each time-out.
+    fn want_what_may_be_lost(&mut self, now: Nanos) {
+        let timeout = self.settings.request_timeout;
+        if now.since(self.looked_through) < timeout {
+            return;
+        }
+        self.looked_through = now;
+        self.looks = self.looks.wrapping_add(1);
+        let has_no_numbers = H::CAPABILITIES.framing == Framing::Messages;
+        let are_all_asked = has_no_numbers && self.looks.is_multiple_of(LOOKS);
+        let is_wanted = |order: &&Order| {
+            let OrderTerms { order_type, time_in_force, stop_price, .. } = order.terms;
+            let is_immediate = matches!(time_in_force, TimeInForce::ImmediateOrCancel)
+                || matches!(time_in_force, TimeInForce::FillOrKill)
+                || order_type == OrderType::Market;
+            let is_over = is_immediate && stop_price.is_none();
+            (is_over || are_all_asked) && now.since(order.sent_at) >= timeout
+        };
+        for order in self.table.open_orders().filter(is_wanted) {
+            self.reconcile.want(order.id);
+        }
     }
 
     /// Asks what is to be asked; ends what is broken.

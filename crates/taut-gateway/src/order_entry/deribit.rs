@@ -24,12 +24,13 @@
 pub mod json;
 mod known;
 mod messages;
+mod prices;
 mod reading;
 mod settings;
 
 use taut_fix::{Event, LongText, Now, Received, ShortText};
 use taut_oms::Order;
-use taut_types::{ClientOrderId, Instrument, Nanos, RequestId};
+use taut_types::{ClientOrderId, Instrument, InstrumentId, Nanos, RequestId};
 
 use super::fix::{FixLink, FixSettings, Logon, cl_ord_id};
 use super::handler::{
@@ -39,8 +40,10 @@ use super::last_words::LastWords;
 use crate::config::GatewayConfig;
 use crate::credits::Credits;
 use crate::error::GatewayError;
+use crate::stream::VenueTerms;
 use known::{Asked, KnownOrders};
 use messages::{AllStatus, Cancel, Named, NewOrder, OneStatus, Replace};
+use prices::VenuePrices;
 use reading::Reading;
 pub use settings::DeribitOrderSettings;
 
@@ -61,6 +64,7 @@ pub struct DeribitFix {
     last_words: LastWords,
     /// Symbol (55) of each instrument, by its number.
     symbols: Box<[LongText]>,
+    prices: VenuePrices,
     /// For the matching engine, and for all else.
     orders: Credits,
     questions: Credits,
@@ -99,6 +103,7 @@ impl DeribitFix {
             reading: Reading::default(),
             last_words: LastWords::default(),
             symbols: config.instruments.iter().map(symbol).collect::<Result<_, _>>()?,
+            prices: VenuePrices::of(config.instruments.len()),
             orders: Credits::new(settings.orders),
             questions: Credits::new(settings.questions),
             kept_for_cancels: settings.kept_for_cancels,
@@ -177,6 +182,10 @@ impl OrderHandler for DeribitFix {
         self.known.forget(order);
     }
 
+    fn set_terms(&mut self, instrument: InstrumentId, terms: &VenueTerms) {
+        self.prices.set(instrument, terms);
+    }
+
     #[inline]
     fn create(
         &mut self,
@@ -187,6 +196,7 @@ impl OrderHandler for DeribitFix {
         let symbol = self.symbol(order.instrument);
         let message = NewOrder::of(order, symbol).ok_or(NotSent::Unsupported)?;
         if !is_rehearsal {
+            self.prices.check(order.terms)?;
             self.pay(now, self.kept_for_cancels)?;
         }
         self.link.send_or_rehearse(now, &message, is_rehearsal)?;
@@ -205,6 +215,7 @@ impl OrderHandler for DeribitFix {
         let named = self.named(order);
         let symbol = self.symbol(order.instrument);
         let terms = NewOrder::of(order, symbol).ok_or(NotSent::Unsupported)?;
+        self.prices.check(order.terms)?;
         self.pay(now, self.kept_for_cancels)?;
         self.link.send(now, &Replace { named, terms })?;
         self.known.ask(order.request.order, Asked::Modify);

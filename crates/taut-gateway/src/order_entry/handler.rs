@@ -2,7 +2,11 @@
 
 use taut_fix::{Charges, LongText, Now, ShortText};
 use taut_oms::{ExecId, Order, OrderEvent, OrderState, RequestKind};
-use taut_types::{ClientOrderId, Instrument, Nanos, OrderTerms, Price, Qty, RequestId};
+use taut_types::{
+    ClientOrderId, Instrument, InstrumentId, Nanos, OrderTerms, Price, Qty, RequestId,
+};
+
+use crate::stream::VenueTerms;
 
 /// A venue's order entry: writes requests as the venue reads them, reads what it says, and keeps
 /// the session with it alive. Pure: no I/O, no clock, no allocation once it is built.
@@ -72,6 +76,9 @@ pub trait OrderHandler {
 
     /// An order is over: what is remembered of it can be forgotten.
     fn over(&mut self, _order: ClientOrderId) {}
+
+    /// What the venue says of an instrument: an order that it would refuse does not leave.
+    fn set_terms(&mut self, _instrument: InstrumentId, _terms: &VenueTerms) {}
 
     /// Writes a new order. A rehearsal does all of it but the end: it leaves nothing in the outbox
     /// and uses no number. The two run the same code, so that it stays in the caches.

@@ -21,7 +21,7 @@ use taut_journal::{Housekeeper, Journal};
 use taut_lat::StageOffsets;
 use taut_oms::{OrderState, Reference, Trouble};
 use taut_sys::TickMapping;
-use taut_types::{Qty, Side, Symbol};
+use taut_types::{Qty, Side, Symbol, TimeInForce};
 
 use super::fix44::Fix44;
 use super::*;
@@ -281,6 +281,23 @@ fn a_question_that_a_gap_fill_covers_is_asked_again() {
     assert_eq!(world.ends.venue.all_of("AF").count(), asked + 2);
     // Its refusal of that question is an answer, too: the order is asked about by itself.
     assert!(world.ends.venue.first_of("H").is_some());
+}
+
+/// A report was lost on its way, and no request waits for an answer.
+#[test]
+fn an_order_that_does_not_rest_and_is_still_open_is_asked_about() {
+    for time_in_force in [TimeInForce::ImmediateOrCancel, TimeInForce::Day] {
+        let segment = Segment::create("hostile", &Regions::LAYOUT).unwrap();
+        let mut world = World::with(&segment, |_| {});
+        world.pass(Nanos::from_millis(50));
+        let terms = OrderTerms::limit(InstrumentId(0), Side::Buy, Price(10_000_000_000), Lots(10));
+        world.request(ORDER, RequestKind::Create(OrderTerms { time_in_force, ..terms }));
+        world.pass(Nanos::from_millis(1));
+        world.step("er 0 0 E1 0 0");
+        world.pass(Nanos::from_secs(5));
+        let is_asked_about = world.ends.venue.first_of("H").is_some();
+        assert_eq!(is_asked_about, time_in_force != TimeInForce::Day);
+    }
 }
 
 const BEHAVIOURS: &str = include_str!("hostile/behaviours.txt");

@@ -385,7 +385,8 @@ impl StreamSession for DeribitStream {
 /// What `public/get_instrument` answers.
 fn read_terms(body: &[u8]) -> Option<VenueTerms> {
     let told = read_instrument(body).ok()?;
-    Some(VenueTerms { tick: told.tick?, lot: told.amount_min?, is_open: told.is_active })
+    let (tick, lot) = (told.tick?, told.amount_min?);
+    Some(VenueTerms { tick, steps: told.steps, lot, is_open: told.is_active })
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 
 use taut_oms::Rate;
+use taut_order_entry::deribit::TickSteps;
 use taut_order_entry::okx::{Channel, read_instruments, read_message, write_subscription};
 use taut_types::{InstrumentId, Nanos};
 
@@ -182,7 +183,7 @@ impl OkxStream {
                 return;
             };
             let Some((tick, lot)) = told.tick.zip(told.lot) else { return };
-            let told = VenueTerms { tick, lot, is_open: told.is_live };
+            let told = VenueTerms { tick, steps: TickSteps::default(), lot, is_open: told.is_live };
             if let Some(place) = terms.get_mut(at) {
                 *place = Some(told);
                 news.push_back(at);

@@ -4,6 +4,7 @@ use std::fmt;
 use std::net::SocketAddr;
 
 use taut_net::TlsClientConfig;
+use taut_order_entry::deribit::TickSteps;
 use taut_types::{Instrument, InstrumentId, Nanos, Price, Qty};
 
 /// A venue's side of its market data that is no data: who asks, what is subscribed to, that both
@@ -59,8 +60,10 @@ pub trait StreamSession: fmt::Debug + Send {
 /// What a venue says of an instrument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VenueTerms {
-    /// Its price step.
+    /// Its price step, at the lowest prices where it has several.
     pub tick: Price,
+    /// Its price steps at higher prices.
+    pub steps: TickSteps,
     /// Its smallest quantity.
     pub lot: Qty,
     /// Whether it trades, as far as that is known.
@@ -133,6 +136,7 @@ mod tests {
         let own = Instrument::new(InstrumentId(0), symbol, Price(500_000_000), lot).unwrap();
         let terms = |tick, mantissa, decimals| VenueTerms {
             tick: Price(tick),
+            steps: TickSteps::default(),
             lot: Qty { mantissa, decimals },
             is_open: true,
         };

@@ -69,10 +69,7 @@ impl Filters {
                 is_within(quantity, self.market_quantity_min, self.market_quantity_max);
             return if is_allowed { Ok(()) } else { Err(Filter::LotSize) };
         }
-        if !is_within(price.0, self.price_min.0, self.price_max.0) || !is_step(price.0, self.tick.0)
-        {
-            return Err(Filter::Price);
-        }
+        self.check_price(price)?;
         // At seventeen decimals, and the bounds at eight.
         let worth = i128::from(price.0) * i128::from(quantity);
         let bound = |bound: i64| i128::from(bound) * i128::from(10_i64.pow(9));
@@ -80,6 +77,17 @@ impl Filters {
             return Err(Filter::Notional);
         }
         Ok(())
+    }
+
+    /// Looks at a price alone, as the venue does at that of a stop, too.
+    ///
+    /// # Errors
+    /// [`Filter::Price`] when it does not pass.
+    #[inline]
+    pub fn check_price(&self, price: Price) -> Result<(), Filter> {
+        let (min, max, tick) = (self.price_min.0, self.price_max.0, self.tick.0);
+        let is_within = price.0 >= min && (max == 0 || price.0 <= max);
+        if is_within && (tick == 0 || price.0 % tick == 0) { Ok(()) } else { Err(Filter::Price) }
     }
 }
 

@@ -13,6 +13,7 @@ use taut_types::{Price, Qty, Side};
 
 use super::code::ErrorAnswer;
 use super::secret::Secret;
+use super::steps::TickSteps;
 
 /// Decimal places of amounts and fees.
 const DECIMALS: u8 = 8;
@@ -186,6 +187,8 @@ pub struct InstrumentAnswer<'a> {
     pub name: &'a [u8],
     /// Its price step, at the lowest prices where it has several.
     pub tick: Option<Price>,
+    /// Its price steps at higher prices.
+    pub steps: TickSteps,
     /// Its smallest quantity: dollars for inverse futures and perpetuals, coins for all else.
     pub amount_min: Option<Qty>,
     /// How much a contract is.
@@ -205,6 +208,7 @@ pub fn read_instrument(body: &[u8]) -> Result<InstrumentAnswer<'_>, MarketDataEr
         match key {
             b"instrument_name" => instrument.name = text(scanner)?,
             b"tick_size" => instrument.tick = decimal(scanner, Price::DECIMALS)?.map(Price),
+            b"tick_size_steps" => instrument.steps = steps(scanner)?,
             b"min_trade_amount" => instrument.amount_min = qty(scanner, DECIMALS)?,
             b"contract_size" => instrument.contract_size = qty(scanner, DECIMALS)?,
             b"is_active" => instrument.is_active = flag(scanner)?,
@@ -213,6 +217,24 @@ pub fn read_instrument(body: &[u8]) -> Result<InstrumentAnswer<'_>, MarketDataEr
         Some(())
     });
     read.map(|()| instrument).ok_or_else(|| scanner.error())
+}
+
+/// Nothing when one is malformed, out of order, or there are too many.
+fn steps(scanner: &mut Scanner<'_>) -> Option<TickSteps> {
+    let mut steps = TickSteps::default();
+    scanner.array(|scanner| {
+        let (mut from, mut tick) = (None, None);
+        scanner.object(|scanner, key| {
+            match key {
+                b"above_price" => from = decimal(scanner, Price::DECIMALS)?,
+                b"tick_size" => tick = decimal(scanner, Price::DECIMALS)?,
+                _ => scanner.skip_value()?,
+            }
+            Some(())
+        })?;
+        steps.push(Price(from?), Price(tick?)).then_some(())
+    })?;
+    Some(steps)
 }
 
 /// The answer to `public/auth`.

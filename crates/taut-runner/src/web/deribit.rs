@@ -91,6 +91,7 @@ fn market(traded: &InstrumentSettings) -> Result<MarketSettings, RunnerError> {
         quote,
         settlement,
         tick: traded.tick.clone(),
+        tick_steps: Vec::new(),
         min_trade_amount: lot.clone(),
         contract_size: lot,
         maker_commission: fee(&traded.maker_fee),

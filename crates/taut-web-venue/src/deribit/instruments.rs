@@ -35,6 +35,16 @@ impl Kind {
     }
 }
 
+/// A price step that holds from a price on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TickStep {
+    /// The price from which it holds.
+    pub above: String,
+    /// The step: a multiple of the one before it.
+    pub tick: String,
+}
+
 /// An instrument in a file of settings; decimals are texts, exact.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -51,6 +61,9 @@ pub struct MarketSettings {
     pub settlement: String,
     /// The price step.
     pub tick: String,
+    /// Larger steps from these prices on, the lowest first. The crowd keeps to the first.
+    #[serde(default)]
+    pub tick_steps: Vec<TickStep>,
     /// The smallest amount, and the step of amounts.
     pub min_trade_amount: String,
     /// The amount of a contract.
@@ -139,8 +152,33 @@ impl MarketSettings {
         })
     }
 
+    /// Its larger steps, price and step at 1e-9, or the one that cannot be.
+    pub(crate) fn steps(&self, lowest: i128) -> Result<Vec<(i128, i128)>, String> {
+        let mut last = (0, lowest);
+        let mut steps = Vec::new();
+        for TickStep { above, tick } in &self.tick_steps {
+            let wrong = || {
+                let (name, rule) = (&self.name, "larger, and from a higher price");
+                format!("{name}: tick_steps: {tick:?} above {above:?}: {rule}")
+            };
+            let step = decimal::parse(above).zip(decimal::parse(tick)).ok_or_else(wrong)?;
+            if step.0 <= last.0 || step.1 <= last.1 || step.1 % lowest != 0 {
+                return Err(wrong());
+            }
+            last = step;
+            steps.push(step);
+        }
+        Ok(steps)
+    }
+
     /// As the interface describes it.
     pub(crate) fn json(&self, place: usize, sizes: &Sizes) -> Value {
+        let steps = self.steps(sizes.tick).unwrap_or_default();
+        let step = |&(above, tick): &(i128, i128)| {
+            let (above, tick) = (number(above), number(tick));
+            json!({ "above_price": above, "tick_size": tick })
+        };
+        let steps: Vec<Value> = steps.iter().map(step).collect();
         let period = match (self.kind, self.expiration_ms) {
             (Kind::Pair, _) => None,
             (_, None) => Some("perpetual"),
@@ -156,7 +194,7 @@ impl MarketSettings {
             "counter_currency": if self.kind == Kind::Option { "USD" } else { &self.quote },
             "price_index": self.price_index(),
             "tick_size": number(sizes.tick),
-            "tick_size_steps": [],
+            "tick_size_steps": steps,
             "contract_size": number(sizes.contract),
             "min_trade_amount": number(sizes.lot),
             "maker_commission": number(sizes.maker),

@@ -18,6 +18,8 @@ const BAND_PER_MILLE: i128 = 100;
 pub struct Market {
     pub settings: MarketSettings,
     pub sizes: Sizes,
+    /// Prices from which larger steps hold, and these.
+    pub steps: Vec<(i128, i128)>,
     pub book: DisplayedBook,
     pub change_id: u64,
     pub trade_seq: u64,
@@ -37,6 +39,7 @@ impl Market {
         let sizes = settings.sizes()?;
         Ok(Self {
             book: DisplayedBook::new(sizes.tick, sizes.lot),
+            steps: settings.steps(sizes.tick)?,
             sizes,
             settings: settings.clone(),
             change_id: first_change_id,

@@ -359,7 +359,9 @@ fn amount(params: &Params, market: &Market) -> Result<Option<i64>, RpcError> {
 
 /// A price on a tick and within the band.
 fn checked_price(market: &Market, side: Side, price: i128) -> Result<i128, RpcError> {
-    if market.book.half_ticks(price).is_none() {
+    let step = market.steps.iter().rev().find(|(from, _)| *from <= price);
+    let is_on_step = step.is_none_or(|(_, tick)| price % tick == 0);
+    if market.book.half_ticks(price).is_none() || !is_on_step {
         return Err(if price > 0 { error(10043) } else { error(10023) });
     }
     let (low, high) = market.band();

@@ -89,7 +89,8 @@ impl Trading {
         name: &'a Name,
     ) -> Result<NewOrder<'a>, NotSent> {
         let symbol = symbols.get(instrument.id()).ok_or(NotSent::Unsupported)?;
-        symbol.filters.check(terms.order_type, terms.price, quantity).map_err(NotSent::from)?;
+        symbol.filters.check(terms.order_type, terms.price, quantity)?;
+        terms.stop_price.map_or(Ok(()), |stop| symbol.filters.check_price(stop))?;
         let shown = (terms.lots_shown != Lots::ZERO).then_some(terms.lots_shown);
         let shown = shown.map(|lots| instrument.qty(lots)).transpose();
         Ok(NewOrder {

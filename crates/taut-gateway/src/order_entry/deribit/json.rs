@@ -23,9 +23,10 @@ use taut_oms::{Order, RequestKind};
 use taut_order_entry::deribit::{
     Amount, NewOrder, Outcome, Request, Trigger, read_count, read_error, read_order,
 };
-use taut_types::{ClientOrderId, Instrument, Lots, Nanos, RequestId};
+use taut_types::{ClientOrderId, Instrument, InstrumentId, Lots, Nanos, RequestId};
 
 use super::known::KnownOrders;
+use super::prices::VenuePrices;
 use super::settings::DeribitOrderSettings;
 use crate::config::GatewayConfig;
 use crate::credits::Credits;
@@ -35,6 +36,7 @@ use crate::order_entry::handler::{
 };
 use crate::order_entry::last_words::LastWords;
 use crate::order_entry::sent::Sent;
+use crate::stream::VenueTerms;
 use asked::Asked;
 use reading::{As, Reading, unversioned};
 use session::Session;
@@ -58,6 +60,7 @@ pub struct DeribitJson {
     outbox: Box<[u8]>,
     unsent: usize,
     last_words: LastWords,
+    prices: VenuePrices,
 }
 
 impl DeribitJson {
@@ -81,6 +84,7 @@ impl DeribitJson {
             outbox: vec![0; OUTBOX_BYTES].into_boxed_slice(),
             unsent: 0,
             last_words: LastWords::default(),
+            prices: VenuePrices::of(config.instruments.len()),
         })
     }
 
@@ -277,6 +281,10 @@ impl OrderHandler for DeribitJson {
         self.known.forget(order);
     }
 
+    fn set_terms(&mut self, instrument: InstrumentId, terms: &VenueTerms) {
+        self.prices.set(instrument, terms);
+    }
+
     #[inline]
     fn create(
         &mut self,
@@ -285,6 +293,7 @@ impl OrderHandler for DeribitJson {
         is_rehearsal: bool,
     ) -> Result<(), NotSent> {
         if !is_rehearsal {
+            self.prices.check(order.terms)?;
             self.pay(now, self.settings.kept_for_cancels)?;
         }
         let OrderMessage { request, instrument, terms, .. } = *order;
@@ -320,6 +329,7 @@ impl OrderHandler for DeribitJson {
         _base: RequestId,
         order: &OrderMessage<'_>,
     ) -> Result<(), NotSent> {
+        self.prices.check(order.terms)?;
         self.pay(now, self.settings.kept_for_cancels)?;
         let OrderMessage { request, instrument, terms, .. } = *order;
         let (amount, price, flags) = (amount(instrument, terms.lots)?, terms.price, terms.flags);

@@ -7,6 +7,7 @@ use taut_fix_engine::Credentials;
 use taut_fix_engine::auth::check_deribit;
 use taut_ipc::Segment;
 use taut_oms::{ExecId, OrderEvent, OrderState, RequestKind};
+use taut_order_entry::deribit::TickSteps;
 use taut_types::{
     Instrument, InstrumentId, Lots, OrderFlags, OrderTerms, Price, Qty, Side, Symbol, TimeInForce,
 };
@@ -76,6 +77,16 @@ impl Line {
 
     /// What the handler makes of a message. `{7}` is our name of order 7.
     fn hear(&mut self, text: &str) -> Vec<VenueEvent> {
+        let message = self.message(text);
+        let mut bytes = &message[..];
+        let mut events = Vec::new();
+        while let Some(event) = self.handler.handle_bytes(NOW, &mut bytes) {
+            events.push(event);
+        }
+        events
+    }
+
+    fn message(&mut self, text: &str) -> Vec<u8> {
         let text = text.replace("{7}", &name(ORDER));
         let (kind, rest) = text.split_once('|').unwrap();
         let head = format!("{kind}|34={}|49=DERIBITSERVER|52=20120621-13:30:00|56=ME", self.next);
@@ -84,12 +95,7 @@ impl Line {
         let mut message = format!("8=FIX.4.4\x019={}\x01{body}", body.len()).into_bytes();
         let sum = message.iter().fold(0_u8, |sum, byte| sum.wrapping_add(*byte));
         message.extend_from_slice(format!("10={sum:03}\x01").as_bytes());
-        let mut bytes = &message[..];
-        let mut events = Vec::new();
-        while let Some(event) = self.handler.handle_bytes(NOW, &mut bytes) {
-            events.push(event);
-        }
-        events
+        message
     }
 
     /// The only report that the handler makes of a message.
@@ -583,6 +589,28 @@ fn no_request_leaves_without_credits_and_some_of_them_are_kept_for_cancels() {
 }
 
 #[test]
+fn a_price_that_is_on_no_step_of_the_venues_does_not_leave() {
+    let mut steps = TickSteps::default();
+    assert!(steps.push(Price(100_000_000_000), Price(2_500_000_000)));
+    let told = VenueTerms { tick: Price(500_000_000), steps, lot: Qty::whole(10), is_open: true };
+    let mut line = Line::up();
+    line.handler.set_terms(InstrumentId(0), &told);
+    let instrument = perpetual();
+    let dollars = |tenths: i64| Price(tenths * 100_000_000);
+    for (tenths, expected) in
+        [(995, Ok(())), (1_000, Ok(())), (1_005, Err(NotSent::Filtered)), (1_025, Ok(()))]
+    {
+        let terms = OrderTerms { price: dollars(tenths), ..terms() };
+        let request = RequestId::create(ORDER);
+        let order = OrderMessage { request, instrument: &instrument, account: None, terms: &terms };
+        assert_eq!(line.handler.create(NOW, &order, false), expected, "{tenths}");
+        line.handler.clear_unsent();
+        assert_eq!(line.handler.modify(NOW, request, &order), expected, "{tenths}");
+        line.handler.clear_unsent();
+    }
+}
+
+#[test]
 fn an_option_is_traded_by_the_name_that_the_venue_has_for_it() {
     const NAME: &str = "BTC-25DEC26-100000-C";
     let settings = DeribitOrderSettings { names: vec![NAME.to_owned()], ..settings(true) };
@@ -597,7 +625,8 @@ fn an_option_is_traded_by_the_name_that_the_venue_has_for_it() {
     line.handler.clear_unsent();
     line.next = 1;
     line.hear("35=A|98=0|108=30|141=Y");
-    let requests: [fn(&mut DeribitFix, Now, &OrderMessage<'_>) -> Result<(), NotSent>; 4] = [
+    type Ask = fn(&mut DeribitFix, Now, &OrderMessage<'_>) -> Result<(), NotSent>;
+    let requests: [Ask; 4] = [
         |it, now, order| it.create(now, order, false),
         |it, now, order| it.modify(now, order.request, order),
         |it, now, order| it.cancel(now, order.request, order),
@@ -611,4 +640,27 @@ fn an_option_is_traded_by_the_name_that_the_venue_has_for_it() {
     let names = vec!["N".repeat(40)];
     let refused = DeribitFix::new(&config, &DeribitOrderSettings { names, ..settings });
     assert_eq!(refused.err(), Some(GatewayError::InstrumentName));
+}
+
+#[test]
+fn an_order_its_report_and_its_cancel_allocate_nothing() {
+    let mut line = Line::up();
+    let (instrument, terms, account) = (perpetual(), terms(), None);
+    let request = RequestId::create(ORDER);
+    let order = OrderMessage { request, instrument: &instrument, account, terms: &terms };
+    let report = line.message("35=8|11=USDC-1|41={7}|150=I|39=0|38=10|14=0|151=10|58=success");
+    let mut heard = 0;
+    let measured = allocation_counter::measure(|| {
+        line.handler.create(NOW, &order, false).unwrap();
+        line.handler.clear_unsent();
+        let mut bytes = &report[..];
+        while line.handler.handle_bytes(NOW, &mut bytes).is_some() {
+            heard += 1;
+        }
+        line.handler.cancel(NOW, request, &order).unwrap();
+        line.handler.clear_unsent();
+        line.handler.over(ORDER);
+    });
+    assert!(heard > 0);
+    assert_eq!(measured.count_total, 0);
 }

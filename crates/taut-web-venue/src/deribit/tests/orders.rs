@@ -1,8 +1,13 @@
 //! Orders, from their entry to their end, and what they do to money.
 
 use serde_json::json;
+use taut_order_entry::deribit::read_instrument;
+use taut_types::Price;
 
 use super::rig::{PERPETUAL, Rig};
+
+/// It has two price steps.
+const OPTION: &str = "BTC-25DEC26-60000-C";
 
 #[test]
 fn an_order_is_partly_filled_edited_and_cancelled() {
@@ -175,4 +180,33 @@ fn many_are_cancelled_by_what_they_have_in_common() {
         rig.result(1, "private/get_open_orders_by_currency", json!({"currency": "BTC"})),
         json!([])
     );
+}
+
+#[test]
+fn a_price_is_taken_if_and_only_if_it_is_on_the_step_that_the_venue_tells_for_it() {
+    let mut rig = Rig::new();
+    rig.log_on(1, "one");
+    let name = json!({"instrument_name": OPTION});
+    let told = rig.result(1, "public/get_instrument", name);
+    let told = told.to_string();
+    let told = read_instrument(told.as_bytes()).expect("an instrument");
+    let lowest = told.tick.expect("a step");
+    let mut refused = [0_u32; 2];
+    for number in 1..400_u64 {
+        // Around the bound and far from it, on a step of either kind and on none: at 1e-5.
+        let units = [number, 300 + number, 7 * number, 50 * number][number as usize % 4];
+        let price = Price(units as i64 * 10_000);
+        rig.pass(1_000);
+        let order = json!({
+            "instrument_name": OPTION,
+            "amount": 0.1,
+            "price": units as f64 / 1e5,
+            "time_in_force": "immediate_or_cancel",
+        });
+        let answer = rig.call(1, "private/buy", order);
+        let is_off_step = answer["error"]["code"] == 10_043;
+        assert_eq!(is_off_step, !told.steps.allow(price, lowest), "{units}e-5: {answer}");
+        refused[usize::from(is_off_step)] += 1;
+    }
+    assert!(refused.iter().all(|count| *count > 50), "{refused:?}");
 }

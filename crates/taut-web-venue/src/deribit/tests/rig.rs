@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::accounts::{AccountSettings, KeySettings};
-use crate::deribit::instruments::{Kind, MarketSettings};
+use crate::deribit::instruments::{Kind, MarketSettings, TickStep};
 use crate::deribit::tests::description::{check_answer, check_notification};
 use crate::deribit::{Deribit, DeribitSettings};
 use crate::front::{Front, HttpRequest};
@@ -37,6 +37,12 @@ pub fn settings() -> DeribitSettings {
                 quote: quote.to_owned(),
                 settlement: settlement.to_owned(),
                 tick: tick.to_owned(),
+                tick_steps: match kind {
+                    Kind::Option => {
+                        vec![TickStep { above: "0.005".to_owned(), tick: "0.0005".to_owned() }]
+                    }
+                    _ => Vec::new(),
+                },
                 min_trade_amount: lot.to_owned(),
                 contract_size: lot.to_owned(),
                 maker_commission: "0".to_owned(),
@@ -51,7 +57,7 @@ pub fn settings() -> DeribitSettings {
     DeribitSettings {
         instruments: vec![
             market(PERPETUAL, Kind::Future, "USD", "BTC", "0.5", "10", "60000"),
-            market("BTC-25DEC26-60000-C", Kind::Option, "BTC", "BTC", "0.0005", "0.1", "0.1"),
+            market("BTC-25DEC26-60000-C", Kind::Option, "BTC", "BTC", "0.0001", "0.1", "0.1"),
             market("BTC_USDC", Kind::Pair, "USDC", "USDC", "1", "0.0001", "60000"),
         ],
         accounts: vec![account("one"), account("two"), account("reader")],

@@ -81,6 +81,11 @@ impl Lines {
 
     /// A FIX message of the venue.
     pub(super) fn hear(&mut self, text: &str) -> Vec<VenueEvent> {
+        let message = self.message(text);
+        self.events(&message)
+    }
+
+    fn message(&mut self, text: &str) -> Vec<u8> {
         let text =
             (1..9).fold(text.to_owned(), |text, it| text.replace(&format!("{{{it}}}"), &named(it)));
         let (kind, rest) = text.split_once('|').unwrap();
@@ -91,7 +96,7 @@ impl Lines {
         let mut message = format!("8=FIX.4.4\x019={}\x01{body}", body.len()).into_bytes();
         let sum = message.iter().fold(0_u8, |sum, byte| sum.wrapping_add(*byte));
         message.extend_from_slice(format!("10={sum:03}\x01").as_bytes());
-        self.events(&message)
+        message
     }
 
     /// The answer to the last question.
@@ -578,4 +583,32 @@ fn orders_wait_for_the_budget_and_cancels_do_not() {
     lines.report("0", ["{1}", ""], "0");
     assert!(matches!(lines.modify(1, 2, &at(43_001, 3)), Err(NotSent::Throttled(_))));
     assert!(lines.cancel(1, 2).is_ok());
+}
+
+#[test]
+fn an_order_its_report_and_its_cancel_allocate_nothing() {
+    let mut lines = Lines::up();
+    let (instrument, terms, account) = (bitcoin(), terms(), None);
+    let request = RequestId { order: ORDER, version: 1 };
+    let order = OrderMessage { request, instrument: &instrument, account, terms: &terms };
+    let cancel = OrderMessage { request: RequestId { order: ORDER, version: 2 }, ..order };
+    let report = lines.message(
+        "35=8|11={1}|17=144|37=42|38=0.00300000|39=0|40=2|14=0.00000000|32=0.00000000|\
+         44=43000.50000000|54=1|55=BTCUSDT|59=1|60=20231114-22:13:19.999000|150=0|636=Y|25001=1",
+    );
+    let now = lines.now;
+    let mut heard = 0;
+    let measured = allocation_counter::measure(|| {
+        lines.handler.create(now, &order, false).unwrap();
+        lines.handler.clear_unsent();
+        let mut bytes = &report[..];
+        while lines.handler.handle_bytes(now, &mut bytes).is_some() {
+            heard += 1;
+        }
+        lines.handler.cancel(now, request, &cancel).unwrap();
+        lines.handler.clear_unsent();
+        lines.handler.over(ORDER);
+    });
+    assert!(heard > 0);
+    assert_eq!(measured.count_total, 0);
 }

@@ -54,6 +54,12 @@ fn what_the_filters_refuse_does_not_leave() {
     ] {
         assert_eq!(Line::up().create(&wrong), Err(NotSent::Filtered), "{wrong:?}");
     }
+    for stop in [Price(100_000_010_000_000), Price(43_000_005_000_000)] {
+        let wrong = OrderTerms { stop_price: Some(stop), ..terms() };
+        assert_eq!(Line::up().create(&wrong), Err(NotSent::Filtered), "{stop}");
+        let market = OrderTerms { order_type: OrderType::Market, ..wrong };
+        assert_eq!(Line::up().create(&market), Err(NotSent::Filtered), "{stop}");
+    }
     let market = OrderTerms { order_type: OrderType::Market, ..at(0, 5_001) };
     assert_eq!(Line::up().create(&market), Err(NotSent::Filtered));
     // Two orders may be open.
@@ -230,4 +236,45 @@ fn a_rehearsal_leaves_nothing_behind() {
         (line.handler.last_message(), line.handler.trading.known.names(ORDER).count()),
         (before, 0)
     );
+}
+
+#[test]
+fn an_order_its_answer_its_event_and_its_cancel_allocate_nothing() {
+    let mut line = Line::up();
+    let (instrument, terms, account) = (bitcoin(), terms(), None);
+    let request = RequestId { order: ORDER, version: 1 };
+    let order = OrderMessage { request, instrument: &instrument, account, terms: &terms };
+    let cancel = OrderMessage { request: RequestId { order: ORDER, version: 2 }, ..order };
+    let (id, name) = (line.handler.last_message() + 1, named(1));
+    let order_of = format!(r#""symbol":"BTCUSDT","orderId":42,"clientOrderId":"{name}""#);
+    let answer = format!(
+        r#"{{"id":{id},"status":200,"result":{{{order_of},"transactTime":1700000000000}}}}"#
+    );
+    let event = format!(
+        concat!(
+            r#"{{"subscriptionId":0,"event":{{"e":"executionReport","E":1,"s":"BTCUSDT","#,
+            r#""c":"{name}","S":"BUY","o":"LIMIT","f":"GTC","q":"0.00300000","#,
+            r#""p":"43000.50000000","C":"","x":"TRADE","X":"PARTIALLY_FILLED","r":"NONE","i":42,"#,
+            r#""l":"0.00100000","z":"0.00100000","L":"43000.25000000","n":"0.00000120","#,
+            r#""N":"BNB","t":9,"m":true,"T":1699999999999}}}}"#
+        ),
+        name = name
+    );
+    let now = line.now;
+    let mut heard = 0;
+    let measured = allocation_counter::measure(|| {
+        line.handler.create(now, &order, false).unwrap();
+        line.handler.clear_unsent();
+        for message in [&answer, &event] {
+            let mut bytes = message.as_bytes();
+            while line.handler.handle_bytes(now, &mut bytes).is_some() {
+                heard += 1;
+            }
+        }
+        line.handler.cancel(now, request, &cancel).unwrap();
+        line.handler.clear_unsent();
+        line.handler.over(ORDER);
+    });
+    assert!(heard >= 2, "{heard}");
+    assert_eq!(measured.count_total, 0);
 }

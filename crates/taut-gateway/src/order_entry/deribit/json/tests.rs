@@ -4,6 +4,7 @@ mod mutated;
 
 use taut_fix::CompId;
 use taut_oms::{ExecId, OrderEvent, OrderState, Rate};
+use taut_order_entry::deribit::TickSteps;
 use taut_types::{InstrumentId, OrderFlags, OrderTerms, Price, Qty, Side, Symbol};
 
 use super::*;
@@ -523,4 +524,25 @@ fn an_order_its_answer_and_its_fills_allocate_nothing() {
         line.handler.over(ORDER);
     });
     assert_eq!(measured.count_total, 0);
+}
+
+#[test]
+fn a_price_that_is_on_no_step_of_the_venues_does_not_leave() {
+    let mut steps = TickSteps::default();
+    assert!(steps.push(Price(40_000_000_000_000), Price(2_500_000_000)));
+    let (tick, lot) = (Price(500_000_000), Qty::whole(10));
+    let mut line = Line::up();
+    line.handler.set_terms(InstrumentId(0), &VenueTerms { tick, steps, lot, is_open: true });
+    let instrument = perpetual();
+    for (dollars, expected) in
+        [(39_999, Ok(())), (43_001, Err(NotSent::Filtered)), (43_005, Ok(()))]
+    {
+        let terms = OrderTerms { price: Price(dollars * 1_000_000_000), ..terms() };
+        let request = RequestId::create(ORDER);
+        let order = OrderMessage { request, instrument: &instrument, account: None, terms: &terms };
+        assert_eq!(line.handler.create(line.now, &order, false), expected, "{dollars}");
+        line.handler.clear_unsent();
+        assert_eq!(line.handler.modify(line.now, request, &order), expected, "{dollars}");
+        line.handler.clear_unsent();
+    }
 }
