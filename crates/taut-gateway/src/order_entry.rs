@@ -8,10 +8,12 @@ pub mod binance;
 mod cancels;
 pub mod comparison;
 mod connection;
+mod copies;
 pub mod deribit;
 mod fix;
 pub mod fix44;
 pub mod handler;
+mod hearing;
 pub mod http;
 pub mod last_words;
 pub mod okx;
@@ -46,6 +48,7 @@ use crate::reports::{Books, Reports};
 use addresses::Addresses;
 use beside::Beside;
 use comparison::{Comparison, PositionComparisons};
+use copies::Copies;
 use handler::{NotSent, OrderHandler, OrderMessage};
 use reconcile::Reconcile;
 use waiting::WaitingCancels;
@@ -112,6 +115,7 @@ pub(crate) struct OrderSession<H> {
     reconcile: Reconcile,
     comparison: Comparison,
     comparisons: PositionComparisons,
+    copies: Copies,
     risk_rejects: u64,
     refused: u64,
     /// The new order that left last: a rehearsal is one like it.

@@ -15,6 +15,7 @@ mod binance;
 mod check;
 mod client;
 mod connections;
+mod copy_reader;
 mod deribit;
 mod differences;
 mod drop_copy;
@@ -46,12 +47,13 @@ pub use attach::{Attach, Attached};
 pub use binance::{BinanceInterval, BinanceKeys, BinanceOrders};
 pub use client::{ControlClient, control_path};
 pub(crate) use connections::{Connect, Connections, MarketData, connect};
+pub use copy_reader::CopyReaderKeys;
 pub use deribit::{DeribitInterval, DeribitKeys, DeribitOrders};
 pub use drop_copy::DropCopyKeys;
 pub use feed_backup::FeedBackupKeys;
 pub use file::{
     BINANCE_GATEWAY_SAMPLE, DERIBIT_GATEWAY_SAMPLE, GATEWAY_SAMPLE, GatewayFile,
-    OKX_GATEWAY_SAMPLE, SessionKeys, StrategySettings,
+    OKX_GATEWAY_SAMPLE, PositionsKey, SessionKeys, StrategySettings,
 };
 pub use gateway::serve;
 pub use journal::{JournalDurability, JournalKeys};

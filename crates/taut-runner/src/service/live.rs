@@ -43,7 +43,7 @@ pub fn check_live(
 ) -> Result<(), RunnerError> {
     file.check()?;
     let mut file = file.clone();
-    (file.journal, file.drop_copy) = (None, None);
+    (file.journal, file.drop_copy, file.drop_copy_reader) = (None, None, None);
     if file.session.positions != PositionsKey::Off {
         // Nothing is held here that could be made the venue's.
         file.session.positions = PositionsKey::Report;

@@ -13,7 +13,7 @@ use taut_io::EpollKernel;
 use taut_ipc::Segment;
 use taut_journal::{Housekeeper, Journal};
 use taut_market_data::{FeedHandler, Source};
-use taut_oms::{KillCause, KillScope};
+use taut_oms::{KillCause, KillScope, Latched};
 use taut_sys::{Doorbell, Wait, Waiter, monotonic, pin_to_cpu, set_timer_slack, wait_readable};
 use taut_types::Nanos;
 
@@ -299,7 +299,7 @@ impl<'a, 'm, F: FeedHandler, H: OrderHandler, O: Observer> Trading<'a, 'm, F, H,
                 self.revives = false;
                 done(self.gateway.kill(KillScope::All, KillCause::Command).map(drop))
             }
-            Command::Revive => Answer::Done(self.gateway.revive(KillScope::All)),
+            Command::Revive => Answer::Done(self.revive()),
             Command::CancelAll(owner) => {
                 let all = OrderFilter::ALL;
                 done(self.gateway.cancel_all(&owner.map_or(all, |owner| owner.only(all))))
@@ -311,6 +311,15 @@ impl<'a, 'm, F: FeedHandler, H: OrderHandler, O: Observer> Trading<'a, 'm, F, H,
                 done(killed.map(drop))
             }
         }
+    }
+
+    /// Lets everything trade again that was killed, and the accounts whose positions differed.
+    fn revive(&mut self) -> bool {
+        let latched = self.gateway.kill_switch().latched();
+        let is_meant = |it: &Latched| it.cause == KillCause::Positions;
+        let mut scopes: Vec<KillScope> = latched.filter(is_meant).map(|it| it.scope).collect();
+        scopes.push(KillScope::All);
+        scopes.into_iter().fold(false, |revived, scope| self.gateway.revive(scope) | revived)
     }
 
     fn glance(&mut self) -> Glance {
