@@ -1,7 +1,8 @@
 //! Gateway, strategies and venue on one simulated network, in seeded schedules of trading and
 //! faults: connections that break at any byte, delays, packets lost, doubled and overtaken, hosts
 //! that do not run for a while, clocks that jump, processes that are started again, strategies that
-//! leave and come, and the kill switch. What must hold is checked after every event of the gateway,
+//! leave and come, and the kill switch. Half of the gateways have an order journal, and go on with
+//! it when they are started again. What must hold is checked after every event of the gateway,
 //! and when all has come to rest both sides are equal, exactly.
 //!
 //! `cargo xtask soak schedules 100000` runs many. A seed that fails is printed with what happened
@@ -42,11 +43,12 @@ const LINES: usize = 400;
 const PROGRESS: Nanos = Nanos::from_secs(10);
 
 /// Runs a schedule; one that fails is run again, and what happened is printed.
-fn run(seed: u64, random: &Random) -> Outcome {
-    let schedule = || schedule::run(random.clone(), Log::default());
+fn run(seed: u64, random: &Random, may_have_journal: bool) -> Outcome {
+    let schedule = || schedule::run(random.clone(), Log::default(), may_have_journal);
     catch_unwind(AssertUnwindSafe(schedule)).unwrap_or_else(|failure| {
         let log = Log::kept();
-        let again = AssertUnwindSafe(|| schedule::run(random.clone(), log.clone()));
+        let again =
+            AssertUnwindSafe(|| schedule::run(random.clone(), log.clone(), may_have_journal));
         let is_same = catch_unwind(again).is_err();
         log.tail(LINES).iter().for_each(|line| eprintln!("  {line}"));
         eprintln!("seed {seed} failed{}", if is_same { "" } else { ", and did not a second time" });
@@ -58,18 +60,20 @@ fn run(seed: u64, random: &Random) -> Outcome {
 fn every_schedule_keeps_gateway_and_venue_equal() {
     let mut all = Outcome::default();
     for_each_seed(0..SOME, |seed, random| {
-        let one = run(seed, &random);
+        let one = run(seed, &random, true);
         all.orders += one.orders;
         all.fills += one.fills;
         all.disconnects += one.disconnects;
+        all.recoveries += one.recoveries;
     });
+    assert!(all.recoveries > 0, "no journal was recovered");
     println!("{all:?}");
 }
 
 #[test]
 fn schedules_that_failed_once_hold() {
     for seed in FAILED_ONCE {
-        run(seed, &Random::with_seed(seed));
+        run(seed, &Random::with_seed(seed), false);
     }
 }
 
@@ -77,7 +81,7 @@ fn schedules_that_failed_once_hold() {
 fn a_seed_repeats_its_schedule() {
     for seed in 0..5 {
         let random = || Random::with_seed(seed);
-        assert_eq!(run(seed, &random()), run(seed, &random()), "seed {seed}");
+        assert_eq!(run(seed, &random(), true), run(seed, &random(), true), "seed {seed}");
     }
 }
 
@@ -86,17 +90,22 @@ fn a_seed_repeats_its_schedule() {
 fn every_one_of_many_schedules_keeps_gateway_and_venue_equal() {
     let (began, mut told) = (monotonic(), monotonic());
     let (mut count, mut orders, mut fills, mut disconnects) = (0u64, 0, 0, 0);
+    let mut recoveries = 0;
     for_each_seed(0..MANY, |seed, random| {
-        let one = run(seed, &random);
+        let one = run(seed, &random, true);
         count += 1;
         orders += one.orders;
         fills += one.fills;
         disconnects += one.disconnects;
+        recoveries += one.recoveries;
         if monotonic().since(told) >= PROGRESS {
             told = monotonic();
             let seconds = told.since(began).0 / 1_000_000_000;
             println!("{count} schedules in {seconds} s, now seed {seed}");
         }
     });
-    println!("{count} schedules, {orders} orders, {fills} fills, {disconnects} disconnects");
+    println!(
+        "{count} schedules, {orders} orders, {fills} fills, {disconnects} disconnects, \
+         {recoveries} recoveries"
+    );
 }

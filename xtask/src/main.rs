@@ -52,9 +52,12 @@ The project's own tools.
                             2 or N seconds each, 60 with --long, which also plays those over TLS and
                             holds the times in which a good peer is served; PART of a name runs
                             these stages only
-  cargo xtask soak gateway [--kills N] [--seed N]
+  cargo xtask soak gateway [--kills N] [--seed N] [--rate N] [--instruments N] [--flow N]
+                           [--release]
                             kill venue, gateway and strategies 20 or N times while they trade: no
-                            order is lost or doubled, positions agree, nothing is left behind
+                            order is lost or doubled, positions agree, nothing is left behind; two
+                            strategies send 500 or N orders per second each, in 2 or N instruments,
+                            beside a market of 1,000 or N commands per second
   cargo xtask soak schedules [N]
                             run 100,000 or N seeded schedules of gateway and venue in a simulated
                             network, from seed 0 on
@@ -136,7 +139,11 @@ fn main() -> ExitCode {
         },
         ["soak", "gateway", ref words @ ..] => match soak::Gateway::parse(words) {
             Ok(soak) => report("soak", soak.run(&root, &target(&root))),
-            Err(word) => refuse(&word, "`soak gateway` takes `--kills N` and `--seed N`"),
+            Err(word) => refuse(
+                &word,
+                "`soak gateway` takes --release, and --kills, --seed, --rate, --instruments and \
+                 --flow with a number",
+            ),
         },
         ["soak", word, ..] => refuse(word, "`soak` takes `schedules` or `gateway`"),
         [word, ..] => refuse(word, "see the list of tools"),

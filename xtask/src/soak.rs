@@ -26,28 +26,45 @@ pub fn schedules(root: &Path, count: u64) -> Result<String, String> {
     }
 }
 
-/// Venue, gateway and strategies, killed at random while they trade: how often, and the seed that
-/// repeats a run.
+/// Venue, gateway and strategies, killed at random while they trade: how often, the seed that
+/// repeats a run, and under which load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gateway {
     kills: u64,
     seed: u64,
+    /// Orders per second of each strategy.
+    rate: u64,
+    instruments: u64,
+    /// Commands per second of the venue's own market.
+    flow: u64,
+    is_release: bool,
 }
 
 impl Gateway {
-    /// Reads `--kills N` and `--seed N`.
+    /// Reads `--kills N`, `--seed N`, `--rate N`, `--instruments N`, `--flow N` and
+    /// `--release`.
     ///
     /// # Errors
     /// The word that is none of these.
     pub fn parse(words: &[&str]) -> Result<Self, String> {
-        let mut soak = Self { kills: 20, seed: 1 };
-        for pair in words.chunks(2) {
-            let value = pair.get(1).and_then(|value| value.parse().ok());
-            match (pair, value) {
-                (["--kills", _], Some(kills)) => soak.kills = kills,
-                (["--seed", _], Some(seed)) => soak.seed = seed,
-                _ => return Err(pair.join(" ")),
-            }
+        let mut soak =
+            Self { kills: 20, seed: 1, rate: 500, instruments: 2, flow: 1_000, is_release: false };
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            let number = match *word {
+                "--release" => {
+                    soak.is_release = true;
+                    continue;
+                }
+                "--kills" => &mut soak.kills,
+                "--seed" => &mut soak.seed,
+                "--rate" => &mut soak.rate,
+                "--instruments" => &mut soak.instruments,
+                "--flow" => &mut soak.flow,
+                other => return Err(other.to_owned()),
+            };
+            let value = words.next().copied().unwrap_or_default();
+            *number = value.parse().map_err(|_| format!("{word} {value}").trim().to_owned())?;
         }
         Ok(soak)
     }
@@ -57,15 +74,21 @@ impl Gateway {
     /// # Errors
     /// In words, when something cannot be built, or is not as it should be at the end.
     pub fn run(self, root: &Path, target: &Path) -> Result<String, String> {
-        cargo(root, target, &["-p", "taut-cli", "--bin", "taut"])?;
-        cargo(root, target, &["-p", "taut-tests", "--example", "soak_gateway"])?;
-        let built = target.join("debug");
+        let Self { kills, seed, rate, instruments, flow, is_release } = self;
+        let profile = is_release.then_some("--release");
+        let build = |what: [&str; 4]| {
+            let words: Vec<_> = what.into_iter().chain(profile).collect();
+            cargo(root, target, &words)
+        };
+        build(["-p", "taut-cli", "--bin", "taut"])?;
+        build(["-p", "taut-tests", "--example", "soak_gateway"])?;
+        let built = target.join(if is_release { "release" } else { "debug" });
+        let numbers = [kills, seed, rate, instruments, flow];
         let status = Command::new(built.join("examples/soak_gateway"))
             .arg(built.join("taut"))
-            .args([self.kills, self.seed].map(|number| number.to_string()))
+            .args(numbers.map(|number| number.to_string()))
             .status()
             .map_err(|error| format!("soak_gateway: {error}"))?;
-        let Self { kills, seed } = self;
         match status.success() {
             true => Ok(format!("soak gateway: all is well after {kills} kills, seed {seed}")),
             false => Err(format!("soak gateway --kills {kills} --seed {seed}: {status}")),
@@ -95,9 +118,21 @@ mod tests {
     #[test]
     fn its_words_are_numbers_with_names() {
         let parse = |text: &str| Gateway::parse(&text.split_whitespace().collect::<Vec<_>>());
-        assert_eq!(parse(""), Ok(Gateway { kills: 20, seed: 1 }));
-        assert_eq!(parse("--kills 7 --seed 3"), Ok(Gateway { kills: 7, seed: 3 }));
+        let usual = Gateway {
+            kills: 20,
+            seed: 1,
+            rate: 500,
+            instruments: 2,
+            flow: 1_000,
+            is_release: false,
+        };
+        assert_eq!(parse(""), Ok(usual));
+        assert_eq!(parse("--kills 7 --seed 3"), Ok(Gateway { kills: 7, seed: 3, ..usual }));
+        let loaded = Gateway { rate: 9_000, instruments: 50, flow: 9, is_release: true, ..usual };
+        let words = "--release --rate 9000 --instruments 50 --flow 9";
+        assert_eq!(parse(words), Ok(loaded));
         assert_eq!(parse("--kills"), Err("--kills".to_owned()));
-        assert_eq!(parse("--kill 7"), Err("--kill 7".to_owned()));
+        assert_eq!(parse("--kills x"), Err("--kills x".to_owned()));
+        assert_eq!(parse("--kill 7"), Err("--kill".to_owned()));
     }
 }

@@ -135,6 +135,10 @@ counters! {
         disconnects,
         /// Reports, and requests that left all the same, which the order journal could not take.
         unjournalled,
+        /// Reports of the venue's drop copies that were read.
+        drop_copies_read,
+        /// Those that said what the order session had not said.
+        drop_copy_corrections,
         /// Drop copies that were lost because their thread was too far behind.
         drop_copies_lost,
         /// Strategies that were dropped because they left their replies unread.

@@ -22,7 +22,7 @@ use taut_types::{Instrument, InstrumentId, Nanos, SequenceNumber};
 
 use crate::client::Client;
 use crate::config::GatewayConfig;
-use crate::drop_copy::DropCopies;
+use crate::drop_copy::{DropCopies, VenueCopies};
 use crate::error::GatewayError;
 use crate::feed::{Feed, FeedInput, FeedSockets};
 use crate::market::Market;
@@ -327,6 +327,7 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer, H: OrderHandler>
         self.core.watch_feed(self.events.io(), now)?;
         let core = &mut self.core;
         core.orders.handle_timeout(self.events.io(), &core.clock, &mut core.updates);
+        core.orders.hear_copies(&core.clock, &mut core.updates);
         core.tell_updates(now);
         core.tell_order_entry(now);
         core.has_joined = core.has_joined || core.market.has_joined(&core.instruments);
@@ -381,6 +382,11 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer, H: OrderHandler>
     /// Copies of every execution go there from now on.
     pub fn set_drop_copies(&mut self, copies: DropCopies) {
         self.core.orders.reports_mut().set_drop_copies(copies);
+    }
+
+    /// The venue's own drop copies are heard from now on.
+    pub fn read_drop_copies(&mut self, copies: VenueCopies) {
+        self.core.orders.read_copies(copies);
     }
 
     /// Whether the order session ended in good order.

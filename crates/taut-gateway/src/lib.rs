@@ -62,7 +62,9 @@ pub use config::{
     Transport,
 };
 pub use counters::{GatewayCounters, StrategyCounters};
-pub use drop_copy::{DropCopies, DropCopyServer, Executions};
+pub use drop_copy::{
+    CopyReader, CopyReaderSettings, DropCopies, DropCopyServer, Executions, VenueCopies,
+};
 pub use error::GatewayError;
 pub use feed::{FeedInput, FeedSocket, FeedSockets};
 pub use fused::FusedClient;

@@ -8,11 +8,13 @@ pub mod binance;
 mod cancels;
 pub mod comparison;
 mod connection;
+mod copies;
 mod day;
 pub mod deribit;
 mod fix;
 pub mod fix44;
 pub mod handler;
+mod hearing;
 pub mod http;
 pub mod last_words;
 pub mod okx;
@@ -50,6 +52,7 @@ use crate::stream::VenueTerms;
 use addresses::Addresses;
 use beside::Beside;
 use comparison::{Comparison, PositionComparisons};
+use copies::Copies;
 use handler::{NotSent, OrderHandler, OrderMessage};
 use reconcile::Reconcile;
 use waiting::WaitingCancels;
@@ -119,6 +122,7 @@ pub(crate) struct OrderSession<H> {
     reconcile: Reconcile,
     comparison: Comparison,
     comparisons: PositionComparisons,
+    copies: Copies,
     risk_rejects: u64,
     refused: u64,
     /// The number of the day that began last, and what positions earned before it.

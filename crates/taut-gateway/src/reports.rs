@@ -113,6 +113,11 @@ impl Reports {
         self.repeated
     }
 
+    /// Makes it forget what repeats on purpose.
+    pub(crate) const fn set_repeated(&mut self, repeated: u64) {
+        self.repeated = repeated;
+    }
+
     /// Reports of orders that are not ours.
     pub(crate) const fn foreign(&self) -> u64 {
         self.foreign

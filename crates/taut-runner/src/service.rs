@@ -15,6 +15,7 @@ mod binance;
 mod check;
 mod client;
 mod connections;
+mod copy_reader;
 mod day;
 mod dead_men;
 mod deribit;
@@ -54,13 +55,14 @@ pub use attach::{Attach, Attached};
 pub use binance::{BinanceInterval, BinanceKeys, BinanceOrders};
 pub use client::{ControlClient, control_path};
 pub(crate) use connections::{Connect, Connections, MarketData, connect};
+pub use copy_reader::CopyReaderKeys;
 pub use day::DayEnd;
 pub use deribit::{DeribitInterval, DeribitKeys, DeribitOrders};
 pub use drop_copy::DropCopyKeys;
 pub use feed_backup::FeedBackupKeys;
 pub use file::{
     BINANCE_GATEWAY_SAMPLE, DERIBIT_GATEWAY_SAMPLE, GATEWAY_SAMPLE, GatewayFile,
-    OKX_GATEWAY_SAMPLE, SessionKeys, StrategySettings, WhenGoneKey,
+    OKX_GATEWAY_SAMPLE, PositionsKey, SessionKeys, StrategySettings, WhenGoneKey,
 };
 pub use gateway::{serve, serve_fused};
 pub use journal::{JournalDurability, JournalKeys};

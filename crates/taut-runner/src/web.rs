@@ -95,6 +95,7 @@ fn plain_file(settings: &Settings, wait: Wait) -> GatewayFile {
         session: SessionKeys::default(),
         journal: None,
         drop_copy: None,
+        drop_copy_reader: None,
         gateway: settings.gateway,
         risk: risk(&settings.risk),
     }

@@ -10,9 +10,9 @@
 //!   Canceled or an OrderCancelReject, an OrderCancelReplaceRequest an ExecutionReport Replaced (or
 //!   Canceled, when the new total has traded already) or an OrderCancelReject. Stops (OrdType 3 and
 //!   4), icebergs (MaxFloor), post-only orders (ExecInst 6), status requests of one order or of all
-//!   and mass cancels are taken, too, and so are requests for positions (AN): what a client's
-//!   trades have made of each Account (1). ClOrdIDs are unique in a session, for all requests together;
-//!   a request names an order by its last ClOrdID. What is left of an immediate-or-cancel,
+//!   and mass cancels are taken, too, and so are requests for positions: what a client's trades
+//!   have made of each Account (1). ClOrdIDs are unique in a session, for all requests together; a
+//!   request names an order by its last ClOrdID. What is left of an immediate-or-cancel,
 //!   fill-or-kill or market order is reported as Expired, never as Canceled. OrderID (37) is the
 //!   order id of the feed.
 //! - **Sessions** begin anew with every Logon, or last ([`VenueConfig::reset_on_logon`]): then what
@@ -52,6 +52,7 @@ mod observer;
 mod orders;
 mod pacing;
 mod parked;
+mod positions;
 mod publisher;
 mod reports;
 mod snapshot;

@@ -24,7 +24,7 @@ pub struct SessionId {
 }
 
 /// A client, by its CompID: the same over all its connections.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientId(pub usize);
 
 impl ClientId {
@@ -253,7 +253,8 @@ impl ClientOrders {
     pub fn fill(&mut self, order_id: OrderId, price: Price, lots: Lots) -> Option<ClientOrder> {
         let order = self.open.get_mut(&order_id)?;
         order.fill(price, lots);
-        self.holdings.traded(order, lots);
+        let holding = (order.client.0, order.account, order.place);
+        self.holdings.traded(holding, order.side(), lots);
         Some(*order)
     }
 

@@ -21,8 +21,9 @@ use taut_sys::monotonic;
 use taut_testkit::{DEADLINE, Draw, Random, until};
 use taut_types::Nanos;
 
-use processes::{Processes, STRATEGIES};
+use processes::{Load, Processes, STRATEGIES};
 
+const USAGE: &str = "soak_gateway PROGRAM KILLS SEED RATE INSTRUMENTS FLOW";
 /// Kills from one line of progress to the next.
 const PROGRESS: u64 = 50;
 
@@ -46,16 +47,18 @@ impl Victim {
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let [program, kills, seed] = &words[..] else {
-        eprintln!("soak_gateway PROGRAM KILLS SEED");
+    let [program, numbers @ ..] = &words[..] else {
+        eprintln!("{USAGE}");
         return ExitCode::from(2);
     };
-    let (Ok(kills), Ok(seed)) = (kills.parse(), seed.parse()) else {
-        eprintln!("KILLS and SEED are numbers");
+    let numbers: Vec<u64> = numbers.iter().filter_map(|word| word.parse().ok()).collect();
+    let [kills, seed, rate, instruments @ (1..), flow] = numbers[..] else {
+        eprintln!("{USAGE}");
         return ExitCode::from(2);
     };
-    println!("soak gateway: {kills} kills, seed {seed}");
-    let run = AssertUnwindSafe(|| soak(program, kills, seed));
+    let load = Load { rate, instruments, flow };
+    println!("soak gateway: {kills} kills, seed {seed}, {load:?}");
+    let run = AssertUnwindSafe(|| soak(program, kills, seed, load));
     match catch_unwind(run) {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => {
@@ -65,10 +68,10 @@ fn main() -> ExitCode {
     }
 }
 
-fn soak(program: &str, kills: u64, seed: u64) {
+fn soak(program: &str, kills: u64, seed: u64, load: Load) {
     let begun = monotonic();
     let mut random = Random::with_seed(seed);
-    let mut processes = Processes::start(program);
+    let mut processes = Processes::start(program, load);
     let (mut gateways, mut strategies, mut venues) = (0, 0, 0);
     for kill in 1..=kills {
         // From 20 ms to some seconds, exponential: in the middle of a start, or of steady trade.

@@ -13,14 +13,24 @@ use crate::witness::{Positions, Witness};
 
 /// Their names; their numbers are 1 and 2.
 pub const STRATEGIES: [&str; 2] = ["first", "second"];
-const SYMBOLS: [&str; 2] = ["ONE", "TWO"];
 /// Segments of the journal that may be there: four that are full, one that is written, one that is
 /// ready, and what one turn of housekeeping leaves.
 const SEGMENTS_MAX: usize = 7;
 
+/// What they have to do.
+#[derive(Clone, Copy, Debug)]
+pub struct Load {
+    /// Orders per second of each strategy.
+    pub rate: u64,
+    pub instruments: u64,
+    /// Commands per second of the venue's own market.
+    pub flow: u64,
+}
+
 /// All of them, and what they share.
 pub struct Processes {
     program: PathBuf,
+    load: Load,
     folder: TempDir,
     shared_before: BTreeSet<String>,
     /// Where the venue takes orders, and line A, line B, snapshots, packets that are sent again.
@@ -32,17 +42,26 @@ pub struct Processes {
 }
 
 impl Processes {
-    pub fn start(program: &str) -> Self {
+    pub fn start(program: &str, load: Load) -> Self {
         let (program, folder) = (PathBuf::from(program), tempfile::tempdir().expect("a folder"));
         let addresses = std::array::from_fn(|_| own_address());
         let (witness, orders) = Witness::listen(addresses[0]);
         let shared_before = shared();
-        write_gateway(folder.path(), orders, &addresses);
-        let venue = start_venue(&program, folder.path(), &addresses, true);
+        write_gateway(folder.path(), load, orders, &addresses);
+        let venue = start_venue(&program, folder.path(), load, &addresses, true);
         let gateway = start_gateway(&program, folder.path());
-        let strategies = STRATEGIES.map(|name| start_strategy(&program, folder.path(), name));
-        let processes =
-            Self { program, folder, shared_before, addresses, venue, gateway, strategies, witness };
+        let strategies = STRATEGIES.map(|name| start_strategy(&program, folder.path(), load, name));
+        let processes = Self {
+            program,
+            load,
+            folder,
+            shared_before,
+            addresses,
+            venue,
+            gateway,
+            strategies,
+            witness,
+        };
         until("a session at first", DEADLINE, || processes.is_up());
         processes
     }
@@ -57,7 +76,7 @@ impl Processes {
         let strategy = &mut self.strategies[which];
         assert!(strategy.is_running(), "a strategy has ended: {}", strategy.stderr());
         strategy.kill();
-        *strategy = start_strategy(&self.program, self.folder.path(), STRATEGIES[which]);
+        *strategy = start_strategy(&self.program, self.folder.path(), self.load, STRATEGIES[which]);
     }
 
     /// The gateway hears everything that the venue told before it dies.
@@ -68,7 +87,8 @@ impl Processes {
         until("an end of the session", DEADLINE, || !self.is_up());
         self.witness.next_venue();
         let folder = self.folder.path();
-        self.venue = start_venue(&self.program, folder, &self.addresses, cancels_on_disconnect);
+        let (load, addresses) = (self.load, &self.addresses);
+        self.venue = start_venue(&self.program, folder, load, addresses, cancels_on_disconnect);
     }
 
     /// Whether orders can be sent.
@@ -172,8 +192,9 @@ fn control(folder: &Path) -> String {
     folder.join("control").to_string_lossy().into_owned()
 }
 
-fn instruments() -> String {
-    SYMBOLS.map(|name| format!("[[instruments]]\nsymbol = \"{name}\"\ntick = \"0.01\"\n")).concat()
+fn instruments(load: Load) -> String {
+    let one = |number| format!("[[instruments]]\nsymbol = \"S{number}\"\ntick = \"0.01\"\n");
+    (1..=load.instruments).map(one).collect()
 }
 
 fn lines(orders: SocketAddr, [_, a, b, snapshot, again]: &[SocketAddr; 5]) -> String {
@@ -183,7 +204,7 @@ fn lines(orders: SocketAddr, [_, a, b, snapshot, again]: &[SocketAddr; 5]) -> St
     )
 }
 
-fn write_gateway(folder: &Path, orders: SocketAddr, addresses: &[SocketAddr; 5]) {
+fn write_gateway(folder: &Path, load: Load, orders: SocketAddr, addresses: &[SocketAddr; 5]) {
     let strategies: String = (1..)
         .zip(STRATEGIES)
         .map(|(number, name)| format!("[[strategies]]\nname = \"{name}\"\nnumber = {number}\n"))
@@ -196,7 +217,7 @@ fn write_gateway(folder: &Path, orders: SocketAddr, addresses: &[SocketAddr; 5])
          [gateway]\nlevels = 512\norders = 8192\n",
         control(folder),
         lines(orders, addresses),
-        instruments(),
+        instruments(load),
     );
     fs::write(folder.join("gateway.toml"), text).expect("a file");
 }
@@ -204,15 +225,17 @@ fn write_gateway(folder: &Path, orders: SocketAddr, addresses: &[SocketAddr; 5])
 fn start_venue(
     program: &Path,
     folder: &Path,
+    load: Load,
     addresses: &[SocketAddr; 5],
     cancels_on_disconnect: bool,
 ) -> Process {
     let file = folder.join("venue.toml");
     let text = format!(
         "comp_id = \"VENUE\"\ncancel_on_disconnect = {cancels_on_disconnect}\n\
-         reset_on_logon = false\n{}{}[flow]\ncommands_per_second = 1000\nlevels = 40\n",
+         reset_on_logon = false\n{}{}[flow]\ncommands_per_second = {}\nlevels = 40\n",
         lines(addresses[0], addresses),
-        instruments(),
+        instruments(load),
+        load.flow,
     );
     fs::write(&file, text).expect("a file");
     Process::start(Command::new(program).args(["venue", "--config"]).arg(file))
@@ -223,8 +246,8 @@ fn start_gateway(program: &Path, folder: &Path) -> Process {
     Process::start(Command::new(program).args(["gateway", "--config"]).arg(file))
 }
 
-fn start_strategy(program: &Path, folder: &Path, name: &str) -> Process {
-    let control = control(folder);
+fn start_strategy(program: &Path, folder: &Path, load: Load, name: &str) -> Process {
+    let (control, rate) = (control(folder), load.rate.to_string());
     let words = ["strategy", "touch", "--gateway", &control, "--as", name];
-    Process::start(Command::new(program).args(words).args(["--rate", "500", "--rest", "20"]))
+    Process::start(Command::new(program).args(words).args(["--rate", &rate, "--rest", "20"]))
 }

@@ -5,6 +5,7 @@ use taut_gateway::Owner;
 use taut_oms::{KillScope, OrderState, Trouble};
 use taut_types::{AccountId, ClientOrderId, Instrument, InstrumentId, Lots, SequenceNumber, Side};
 
+use crate::gateway_ledger::Told;
 use crate::world::{World, first_number};
 
 const ACCOUNT: AccountId = AccountId(0);
@@ -98,6 +99,20 @@ impl World<'_> {
         self.check_orders();
         self.check_positions();
         self.check_strategies();
+        self.check_recovery();
+    }
+
+    /// Nothing is missing in the journal; and as long as the venue remembers all, what it holds is
+    /// what a gateway holds that remembers all, too.
+    fn check_recovery(&self) {
+        let counters = self.gateway.counters();
+        assert_eq!(counters.unjournalled, 0);
+        let remembers = self.parts.has_journal || self.process == 0;
+        let told = &self.gateway.client().orders;
+        let is_missed = |told: &Told| told.troubles.contains(&Trouble::Vanished);
+        if remembers && self.venue_life == 1 && !told.values().any(is_missed) {
+            assert_eq!(counters.position_differences, 0, "{counters:?}");
+        }
     }
 
     /// Whether everything is killed.
@@ -125,7 +140,11 @@ impl World<'_> {
         })
     }
 
+    /// With a journal a process has the orders of those before it.
     fn is_of_this_process(&self, id: ClientOrderId) -> bool {
+        if self.parts.has_journal {
+            return true;
+        }
         let first = first_number(self.process);
         id.number() >= first && id.number() < first_number(self.process + 1)
     }

@@ -25,6 +25,8 @@ pub struct Told {
     pub is_accepted: bool,
     /// The venue was heard of it.
     pub is_known: bool,
+    /// It never left: its number may be used once more by another process.
+    pub is_refused: bool,
     /// How often it was told to be over.
     pub ends: u32,
     pub troubles: Vec<Trouble>,
@@ -43,6 +45,14 @@ pub struct Witness<'m> {
 impl<'m> Witness<'m> {
     pub fn new(hub: Hub<'m>, log: Log) -> Self {
         Self { hub, orders: BTreeMap::new(), has_happened: false, log }
+    }
+
+    /// Another process goes on with the orders of the one before. What the venue says of an open
+    /// one is news again.
+    pub fn go_on(&mut self, before: &Self) {
+        self.orders = before.orders.clone();
+        self.orders.retain(|_, told| !told.is_refused);
+        self.orders.values_mut().for_each(|told| told.is_accepted &= told.state.is_done());
     }
 
     /// An order that the owner was told of ends once, with one sum of what traded.
@@ -65,6 +75,9 @@ impl<'m> Witness<'m> {
             // What the venue says next is news again.
             UpdateKind::Unknown => told.is_accepted = false,
             UpdateKind::Quarantined(trouble) => told.troubles.push(trouble),
+            UpdateKind::Refused(_) if update.version == 0 => {
+                told.is_refused = update.state == OrderState::Rejected;
+            }
             _ => {}
         }
         assert_eq!(told.filled, update.lots_filled, "{update:?}: the sum of its fills");
@@ -133,6 +146,7 @@ impl Client for Witness<'_> {
                     filled: Lots::ZERO,
                     is_accepted: false,
                     is_known: false,
+                    is_refused: false,
                     ends: 0,
                     troubles: Vec::new(),
                 };

@@ -19,11 +19,13 @@ pub struct Outcome {
     pub fills: u64,
     pub disconnects: u64,
     pub books: u64,
+    /// Gateways that were started behind another one, with its journal.
+    pub recoveries: u64,
 }
 
 /// Runs the schedule of a seed.
-pub fn run(mut random: Random, log: Log) -> Outcome {
-    let parts = Parts::draw(&mut random);
+pub fn run(mut random: Random, log: Log, may_have_journal: bool) -> Outcome {
+    let parts = Parts::draw(&mut random, may_have_journal);
     log.note(|| format!("{parts:?}"));
     let memory = Memory::new(parts.processes, parts.strategies);
     let mut world = World::open(&memory, parts, random, log);
@@ -49,6 +51,7 @@ pub fn run(mut random: Random, log: Log) -> Outcome {
     outcome.now = world.now();
     (outcome.orders, outcome.fills) = (counters.orders, counters.fills);
     outcome.disconnects = counters.disconnects;
+    outcome.recoveries = if parts.has_journal { world.process as u64 } else { 0 };
     for instrument in &world.instruments {
         let book = world.gateway.book(instrument.id()).expect("a book");
         outcome.books = outcome.books.rotate_left(7) ^ book.state_hash();
@@ -102,6 +105,8 @@ impl World<'_> {
             }
             88..92 => self.restart_venue(),
             92..96 => self.restart_gateway(),
+            // One that remembers is killed more often.
+            96.. if self.parts.has_journal => self.restart_gateway(),
             _ => {}
         }
     }

@@ -1,5 +1,8 @@
-//! A venue, a gateway and its strategies on one simulated network, in turns of one thread.
+//! A venue, a gateway and its strategies on one simulated network, in turns of one thread. Half of
+//! the gateways have an order journal, and a file of their session's numbers.
 
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use taut_fix::{CompId, Now};
@@ -9,6 +12,7 @@ use taut_gateway::{
 };
 use taut_io::{SimConfig, SimHost, SimNetwork};
 use taut_ipc::Segment;
+use taut_journal::{Durability, Housekeeper, Journal, OnFailure, Settings};
 use taut_market_data::native::{NativeConfig, NativeFeed};
 use taut_oms::{Rate, UniformLimits};
 use taut_runner::wires;
@@ -19,6 +23,7 @@ use taut_types::{
 };
 use taut_venue::flow::{Crowd, SyntheticConfig};
 use taut_venue::{Flow, PostOnly, Venue, VenueConfig};
+use tempfile::TempDir;
 
 use crate::gateway_ledger::Witness;
 use crate::log::Log;
@@ -31,8 +36,18 @@ const GATEWAY_SOURCES: usize = 8;
 /// UTC when virtual time begins: 2026-01-01.
 const EPOCH: Nanos = Nanos::from_secs(1_767_225_600);
 /// The numbers of orders of one gateway process: far more than there are.
-const NUMBERS: u64 = 1_000_000;
+const ORDERS_MAX: u64 = 1_000_000;
 const TIMER: Nanos = Nanos::from_millis(1);
+/// The smallest segments, with room for the names of all executions of a schedule.
+const JOURNAL: Settings = Settings {
+    segment_bytes: 64 << 10,
+    segments_kept: 2,
+    durability: Durability::None,
+    on_failure: OnFailure::StopOrders,
+    executions_max: 4_096,
+};
+/// The file of the session's numbers, beside the journal's.
+const NUMBERS: &str = "numbers";
 
 /// The segments of every gateway process of a schedule: they outlive it.
 pub struct Memory(Vec<(Segment, Vec<Segment>)>);
@@ -54,6 +69,8 @@ pub struct Parts {
     /// Gateway processes, one after the other.
     pub processes: usize,
     pub network: SimConfig,
+    /// The gateway remembers its orders when it is started again.
+    pub has_journal: bool,
     pub cancel_on_disconnect: bool,
     pub reset_on_logon: bool,
     pub post_only: PostOnly,
@@ -62,7 +79,10 @@ pub struct Parts {
 }
 
 impl Parts {
-    pub fn draw(random: &mut Random) -> Self {
+    /// One with a journal is otherwise the one that it would be without.
+    pub fn draw(random: &mut Random, may_have_journal: bool) -> Self {
+        let mut aside = random.clone();
+        let has_journal = aside.bool() && may_have_journal;
         let network = SimConfig {
             seed: random.u64(..),
             delay_ns_max: random.pick(&[1_000, 20_000, 300_000, 3_000_000]),
@@ -79,7 +99,12 @@ impl Parts {
             instruments: 1 + random.below(3) as usize,
             strategies: 2 + random.below(2) as usize,
             // What a gateway does not remember the venue must cancel.
-            processes: if cancel_on_disconnect { 1 + random.below(3) as usize } else { 1 },
+            processes: match (cancel_on_disconnect, has_journal) {
+                (true, _) => 1 + random.below(3) as usize,
+                (false, true) => 2 + aside.below(4) as usize,
+                (false, false) => 1,
+            },
+            has_journal,
             network,
             cancel_on_disconnect,
             reset_on_logon: random.per_mille(150),
@@ -132,12 +157,15 @@ pub struct World<'m> {
     pub scribe: Scribe,
     pub gateway: SimGateway<'m>,
     pub places: Vec<Place<'m>>,
+    /// Of the journal, which is in a folder of its own for each process.
+    housekeeper: Option<Housekeeper>,
+    folder: TempDir,
     pub orders: Rc<Orders>,
     pub log: Log,
     /// Which gateway process it is.
     pub process: usize,
     /// Which venue it is that remembers what it has done.
-    venue_life: u32,
+    pub venue_life: u32,
     /// Nobody runs before then: by host.
     pub asleep_until: [Nanos; 2],
     /// How far its UTC is off: by host.
@@ -163,8 +191,10 @@ impl<'m> World<'m> {
         let orders = Rc::new(Orders::default());
         orders.requests_per_mille.set(parts.requests_per_mille);
         let clock = clock_at(network.now(), Nanos::ZERO);
-        let (gateway, places) =
-            open_gateway(memory, 0, &parts, gateway_host, clock, &instruments, &log);
+        let folder = tempfile::tempdir().expect("a folder");
+        let journal = parts.has_journal.then(|| journal_of(&folder, 0));
+        let (gateway, places, housekeeper) =
+            open_gateway((memory, 0, journal), &parts, gateway_host, clock, &instruments, &log);
         let mut world = Self {
             memory,
             parts,
@@ -175,6 +205,8 @@ impl<'m> World<'m> {
             scribe,
             gateway,
             places,
+            housekeeper,
+            folder,
             orders,
             log,
             process: 0,
@@ -213,6 +245,9 @@ impl<'m> World<'m> {
             }
             self.gateway.housekeeping().expect("the gateway goes on");
             self.check();
+            if let Some(housekeeper) = &mut self.housekeeper {
+                housekeeper.turn().expect("the journal goes on");
+            }
         }
         let clock = self.gateway_clock();
         for place in &mut self.places {
@@ -263,7 +298,8 @@ impl<'m> World<'m> {
         self.venue.start_flow(self.network.now());
     }
 
-    /// The gateway's process ends, and another one begins, if there is memory for one.
+    /// The gateway's process is killed, and another one begins, if there is memory for one: with
+    /// what the journal has at that moment, if there is one.
     pub fn restart_gateway(&mut self) {
         if self.process + 1 >= self.parts.processes {
             return;
@@ -275,18 +311,40 @@ impl<'m> World<'m> {
             place.runner = None;
         }
         let host = self.network.restart(GATEWAY);
+        let journal = self.parts.has_journal.then(|| journal_of(&self.folder, self.process));
+        if let Some(journal) = &journal {
+            copy_files(&journal_of(&self.folder, self.process - 1), journal);
+        }
         let Self { memory, process, parts, instruments, log, .. } = &*self;
-        let clock = self.gateway_clock();
-        let (gateway, places) =
-            open_gateway(memory, *process, parts, host, clock, instruments, log);
-        (self.gateway, self.places) = (gateway, places);
+        let (clock, process) = (self.gateway_clock(), (*memory, *process, journal));
+        let (mut gateway, places, housekeeper) =
+            open_gateway(process, parts, host, clock, instruments, log);
+        if self.parts.has_journal {
+            gateway.client_mut().go_on(self.gateway.client());
+        }
+        (self.gateway, self.places, self.housekeeper) = (gateway, places, housekeeper);
         (0..self.places.len()).for_each(|at| self.come_or_go(at));
+    }
+}
+
+/// The folder of a process's journal.
+fn journal_of(folder: &TempDir, process: usize) -> PathBuf {
+    let journal = folder.path().join(process.to_string());
+    fs::create_dir_all(&journal).expect("a folder");
+    journal
+}
+
+/// As a process that is killed leaves them.
+fn copy_files(from: &Path, to: &Path) {
+    for file in fs::read_dir(from).expect("a folder") {
+        let file = file.expect("a file");
+        fs::copy(file.path(), to.join(file.file_name())).expect("a copy");
     }
 }
 
 /// The number of the first order of a gateway process.
 pub fn first_number(process: usize) -> u64 {
-    1 + process as u64 * NUMBERS
+    1 + process as u64 * ORDERS_MAX
 }
 
 fn clock_at(now: Nanos, utc_off: Nanos) -> Clock {
@@ -334,15 +392,17 @@ fn open_venue(
     venue.with_observer(scribe.clone()).expect("an observer")
 }
 
+/// A gateway, its strategies' places, and what keeps its journal.
+type Opened<'m> = (SimGateway<'m>, Vec<Place<'m>>, Option<Housekeeper>);
+
 fn open_gateway<'m>(
-    memory: &'m Memory,
-    process: usize,
+    (memory, process, journal): (&'m Memory, usize, Option<PathBuf>),
     parts: &Parts,
     host: SimHost,
     clock: Clock,
     instruments: &[Instrument],
     log: &Log,
-) -> (SimGateway<'m>, Vec<Place<'m>>) {
+) -> Opened<'m> {
     let config = GatewayConfig {
         instruments: instruments.to_vec(),
         order_address: wires::ORDERS,
@@ -350,6 +410,7 @@ fn open_gateway<'m>(
         target_comp_id: comp_id("VENUE"),
         heartbeat_interval: Nanos::from_secs(1),
         session: SessionSettings {
+            store: journal.as_ref().map(|folder| folder.join(NUMBERS)),
             reset_on_logon: parts.reset_on_logon,
             waits_for_venue: true,
             request_timeout: Nanos::from_millis(500),
@@ -389,5 +450,11 @@ fn open_gateway<'m>(
     }
     let client = Witness::new(hub, log.clone());
     let gateway = Gateway::on_kernel(host, &config, clock, input, feed, client, &regions);
-    (gateway.expect("a gateway"), places)
+    let mut gateway = gateway.expect("a gateway");
+    let housekeeper = journal.map(|folder| {
+        let opened = Journal::open(&folder, JOURNAL).expect("a journal");
+        gateway.resume(opened.writer, &opened.recovered.state).expect("room for all of it");
+        opened.housekeeper
+    });
+    (gateway, places, housekeeper)
 }

@@ -54,6 +54,11 @@ fn the_samples_are_right_and_what_is_wrong_in_a_file_is_named() {
                     "[drop_copy]\nlisten = \"127.0.0.1:9\"\nstore = \"x\"\nsessions = []",
                     "drop_copy.sessions: none is named",
                 ),
+                (
+                    "# [drop_copy_reader]",
+                    "[drop_copy_reader]\naddress = \"x\"\nsender_comp_id = \"R\"\nstore = \"x\"",
+                    "drop_copy_reader.address = x",
+                ),
             ][..],
         ),
         (
@@ -1271,4 +1276,61 @@ fn an_operator_halts_an_instrument_of_a_venue_that_runs_and_has_it_trade_again()
     assert!(text(&faults.stderr).contains("speaks as another"), "{}", text(&faults.stderr));
     interrupt(&venue);
     assert!(venue.finish().status.success());
+}
+
+/// What is held, by the name of the strategy, that is not nothing.
+fn held(world: &World) -> Vec<String> {
+    let lines = world.ask(&["positions"]);
+    let lines = lines.as_array().expect("lines").iter();
+    let held = lines.filter(|line| line["quantity"] != "0");
+    held.map(|line| line["strategy"].as_str().expect("a name").to_owned()).collect()
+}
+
+#[test]
+fn a_gateway_reads_the_venues_copies_and_compares_positions_after_each_logon() {
+    let world = World::new();
+    let copies = own_address();
+    // The keys of the file come before its tables.
+    let venue = format!(
+        "drop_copy = {{ listen = \"{copies}\", readers = {{ RISK = \"GATEWAY\" }}, \
+         store = {:?} }}\n",
+        world.path("members")
+    );
+    let _venue = world.start_venue_with(&venue);
+    let reader = format!(
+        "[drop_copy_reader]\naddress = \"{copies}\"\nsender_comp_id = \"RISK\"\n\
+         store = \"venue-copies\"\n"
+    );
+    let mut gateway = world.start_gateway_with(&reader);
+    let mut first = world.start_strategy("first");
+    world.until_orders("orders", 50);
+    until("copies that are read", DEADLINE, || world.count("drop_copies_read") > 50);
+    assert_eq!(world.count("drop_copy_corrections"), 0);
+    assert_eq!(world.status()["position_differences"].as_array().map(Vec::len), Some(0));
+    // Stopped, so that it stays what it is.
+    until("a position that stays", DEADLINE, || {
+        world.ask(&["kill"]);
+        until("no open order", DEADLINE, || world.status()["open_orders"] == 0);
+        let is_held = !held(&world).is_empty();
+        if !is_held {
+            world.ask(&["revive"]);
+        }
+        is_held
+    });
+    gateway.kill();
+    first.kill();
+
+    // It remembers nothing, and the venue does.
+    let mut gateway = world.start_gateway_with("");
+    until("a comparison", DEADLINE, || world.count("position_differences") > 0);
+    gateway.stderr_line("the difference", |line| {
+        (line.contains("at the venue; told only")).then_some(())
+    });
+    assert!(held(&world).is_empty());
+    gateway.kill();
+    let _gateway = world.start_gateway_with("[session]\npositions = \"repair\"\n");
+    until("a repair", DEADLINE, || world.count("positions_repaired") > 0);
+    assert_eq!(held(&world)[0], "255/255");
+    let status = text(&run(&["gateway", "status", "--gateway", &world.control()]).stdout);
+    assert!(status.contains("made the venue's"), "{status}");
 }

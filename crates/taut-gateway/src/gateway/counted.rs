@@ -69,6 +69,8 @@ impl<C: Client, F: FeedHandler, K: Kernel, O: Observer, H: OrderHandler>
             troubles: self.core.orders.quarantine().count(),
             disconnects: self.core.orders.disconnects(),
             unjournalled: self.core.orders.journal_missed(),
+            drop_copies_read: self.core.orders.copies().read,
+            drop_copy_corrections: self.core.orders.copies().corrections,
             drop_copies_lost: self.core.orders.reports().drop_copies().map_or(0, DropCopies::lost),
             strategies_dropped: self.core.client.strategies_dropped(),
         }

@@ -65,8 +65,8 @@ pub struct PositionComparisons {
     pub last: Vec<PositionDifference>,
 }
 
-/// What an account holds of an instrument, says the venue, and its price of it.
-pub(super) type Told = BTreeMap<(AccountId, InstrumentId), (Lots, Price)>;
+/// What the account in turn holds of each instrument, says the venue.
+pub(super) type Told = BTreeMap<InstrumentId, Lots>;
 
 /// The question that has no answer yet.
 #[derive(Clone, Copy, Debug)]
@@ -86,13 +86,14 @@ pub(super) enum Step {
     Wait,
     /// This account is to be asked about.
     Ask(AccountId),
-    /// All accounts were told: they are to be compared.
-    Compare,
+    /// All accounts were compared: what differs is to be judged.
+    Judge,
 }
 
-/// The comparison after a logon. Each account is asked about, one after the other. A trade may come
-/// between an answer and the last one: what differs is asked again, and counts when it differs by
-/// the same again.
+/// The comparison after a logon. Each account is asked about, one after the other, and compared at
+/// the moment at which its answer is whole: what the venue says later is not in it. Where a venue's
+/// answers and its reports come in no certain order that may be wrong: what differs is asked again,
+/// and counts when it differs by the same again.
 #[derive(Debug, Default)]
 pub(super) struct Comparison {
     is_over: bool,
@@ -101,6 +102,10 @@ pub(super) struct Comparison {
     next: usize,
     asked: Option<Asked>,
     told: Told,
+    prices: BTreeMap<(AccountId, InstrumentId), Price>,
+    /// What differs in this round.
+    found: Vec<PositionDifference>,
+    /// And in the one before.
     before: Option<Vec<PositionDifference>>,
     rounds: u32,
 }
@@ -118,7 +123,7 @@ impl Comparison {
             (true, ..) => Step::Over,
             (_, Some(_), _) => Step::Wait,
             (_, None, Some(account)) => Step::Ask(*account),
-            (_, None, None) => Step::Compare,
+            (_, None, None) => Step::Judge,
         }
     }
 
@@ -128,34 +133,33 @@ impl Comparison {
         self.asked = account.map(|account| Asked { account, message, since });
     }
 
-    /// The account that an answer is about which names none.
+    /// The account in turn, while there is a question about it.
     pub(super) fn account_asked(&self) -> Option<AccountId> {
         self.asked.map(|asked| asked.account)
     }
 
-    /// One of the answers.
-    pub(super) fn tell(&mut self, key: (AccountId, InstrumentId), lots: Lots, price: Price) {
-        if self.asked.is_none() {
-            return;
-        }
-        let (sum, last) = self.told.entry(key).or_default();
+    /// One of the answers about the account in turn.
+    pub(super) fn tell(&mut self, instrument: InstrumentId, lots: Lots, price: Price) {
+        let Some(account) = self.account_asked() else { return };
+        let sum = self.told.entry(instrument).or_default();
         sum.0 = sum.0.saturating_add(lots.0);
         if price > Price(0) {
-            *last = price;
+            self.prices.insert((account, instrument), price);
         }
     }
 
-    /// The account that was asked about is told.
-    pub(super) fn all_told(&mut self) {
-        if self.asked.take().is_some() {
-            self.next += 1;
-        }
+    /// The account in turn was compared, and these positions of it differ.
+    pub(super) fn compared(&mut self, found: Vec<PositionDifference>) {
+        self.asked = None;
+        self.next += 1;
+        self.found.extend(found);
+        self.told.clear();
     }
 
     /// The venue missed what it was asked: it is asked again.
     pub(super) fn missed(&mut self) {
         if self.asked.take().is_some() {
-            (self.next, self.told) = (0, Told::new());
+            self.begin_again();
         }
     }
 
@@ -184,20 +188,29 @@ impl Comparison {
         &self.told
     }
 
-    /// All positions were compared, and these differ. What does so for certain, when that is
-    /// known; else all is asked again.
-    pub(super) fn compared(
-        &mut self,
-        found: Vec<PositionDifference>,
-    ) -> Option<Vec<PositionDifference>> {
+    /// All accounts were compared. What differs for certain, when that is known; else all is asked
+    /// again.
+    pub(super) fn judge(&mut self) -> Option<Vec<PositionDifference>> {
+        let found = std::mem::take(&mut self.found);
         self.rounds += 1;
-        let is_certain =
-            found.is_empty() || self.before.as_ref() == Some(&found) || self.rounds >= ROUNDS_MAX;
-        if is_certain {
+        let is_certain = self.rounds >= ROUNDS_MAX || self.before.as_ref() == Some(&found);
+        if found.is_empty() || is_certain {
             self.is_over = true;
             return Some(found);
         }
-        (self.before, self.next, self.told) = (Some(found), 0, Told::new());
+        self.before = Some(found);
+        self.begin_again();
         None
+    }
+
+    /// At what price the venue settles a position, where it said so.
+    pub(super) fn price(&self, account: AccountId, instrument: InstrumentId) -> Option<Price> {
+        self.prices.get(&(account, instrument)).copied()
+    }
+
+    fn begin_again(&mut self) {
+        self.next = 0;
+        self.told.clear();
+        self.found.clear();
     }
 }

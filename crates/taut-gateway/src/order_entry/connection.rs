@@ -17,6 +17,7 @@ use taut_types::{Instrument, Nanos, OrderTerms, OrderType, RequestId, TimeInForc
 use super::addresses::Addresses;
 use super::beside::Beside;
 use super::comparison::{Comparison, PositionComparisons};
+use super::copies::Copies;
 use super::handler::{
     ChangeRefused, Framing, NotSent, OfAll, OrderHandler, VenueEvent, VenueReport,
 };
@@ -84,6 +85,7 @@ impl<H: OrderHandler> OrderSession<H> {
             reconcile: Reconcile::default(),
             comparison: Comparison::default(),
             comparisons: PositionComparisons::default(),
+            copies: Copies::default(),
             risk_rejects: 0,
             refused: 0,
             killed_at: Vec::new(),
@@ -292,7 +294,7 @@ impl<H: OrderHandler> OrderSession<H> {
     ) {
         match event {
             VenueEvent::Position(told) => return self.position_told(told),
-            VenueEvent::AllPositionsTold => return self.comparison.all_told(),
+            VenueEvent::AllPositionsTold => return self.all_positions_told(),
             VenueEvent::PositionsRefused => return self.positions_untold(),
             VenueEvent::Refused { message, .. } if self.comparison.is_refused(*message) => {
                 self.comparisons.unanswered += 1;
@@ -629,7 +631,7 @@ fn positions(config: &GatewayConfig) -> Positions {
 
 /// A report of an order.
 #[inline]
-fn heard(
+pub(super) fn heard(
     reports: &mut Reports,
     books: &mut Books<'_, '_>,
     reconcile: &mut Reconcile,

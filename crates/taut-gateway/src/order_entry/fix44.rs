@@ -1,7 +1,7 @@
 //! FIX 4.4 as the standard has it: taut's own venue, QuickFIX, and whoever speaks it plainly.
 
 pub mod meaning;
-mod reading;
+pub(crate) mod reading;
 
 use taut_fix::{
     Event, MassStatusType, NewOrderSingle, Now, OrderCancelReplaceRequest, OrderCancelRequest,

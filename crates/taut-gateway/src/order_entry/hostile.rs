@@ -5,6 +5,7 @@
 //! is sent twice, and the next order goes out as ever.
 
 mod backup;
+mod copies;
 mod inverse;
 mod kill;
 mod limits;
@@ -43,6 +44,8 @@ pub(super) struct World<'m, H = Fix44> {
     events: EventLoop<SimKernel>,
     pub(super) ends: Ends<'m, H>,
     housekeeper: Housekeeper,
+    /// Where copies of the venue's reports go.
+    copies: Option<copies::Reader>,
 }
 
 pub(super) struct Ends<'m, H> {
@@ -162,7 +165,7 @@ impl<'m, H: OrderHandler> World<'m, H> {
         let recorders = Recorders::new(&Regions::of(segment).unwrap()).unwrap();
         let (updates, gave_up) = (Vec::new(), None);
         let ends = Ends { orders, venue, backup, recorders, updates, clock, gave_up };
-        Self { events, ends, housekeeper }
+        Self { events, ends, housekeeper, copies: None }
     }
 
     /// Virtual time goes by.
@@ -174,6 +177,7 @@ impl<'m, H: OrderHandler> World<'m, H> {
             let Ends { orders, updates, clock, .. } = &mut self.ends;
             *clock = clock_at(self.events.io().now());
             orders.handle_timeout(self.events.io(), clock, updates);
+            orders.hear_copies(clock, updates);
         }
     }
 
@@ -206,6 +210,7 @@ impl<'m, H: OrderHandler> World<'m, H> {
             "pass" => self.pass(Nanos::from_millis(rest.parse().unwrap())),
             _ => self.ends.venue.act(self.events.io(), verb, rest),
         }
+        self.pass_on_copies();
         // What is under way arrives.
         self.pass(Nanos::from_millis(1));
     }
@@ -336,10 +341,15 @@ fn behaviours() -> Vec<Behaviour> {
 }
 
 fn run(behaviour: &Behaviour) {
+    run_with(behaviour, |_| {});
+}
+
+fn run_with(behaviour: &Behaviour, prepare: impl FnOnce(&mut World<'_>)) {
     let &Behaviour { name, ref script, position, state, told } = behaviour;
     let segment = Segment::create("hostile", &Regions::LAYOUT).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let mut world = World::new(&segment, folder.path());
+    prepare(&mut world);
     world.pass(Nanos::from_millis(50));
     for step in script.split(';').map(str::trim).filter(|step| !step.is_empty()) {
         world.step(step);

@@ -34,18 +34,16 @@ impl<H: OrderHandler> OrderSession<H> {
     pub(super) fn position_told(&mut self, told: &VenuePosition) {
         let is_it = |it: &&taut_types::Instrument| it.symbol().as_bytes() == told.symbol.as_bytes();
         let Some(instrument) = self.instruments.iter().find(is_it) else { return };
+        let Some(account) = self.comparison.account_asked() else { return };
         let named = told.account.filter(|_| !self.accounts.is_empty());
-        let account = match named {
-            Some(name) => self.accounts.named(name.as_bytes()),
-            None => self.comparison.account_asked(),
-        };
+        if named.is_some_and(|name| self.accounts.named(name.as_bytes()) != Some(account)) {
+            return;
+        }
         let lots = |qty| Traded::of(qty, instrument.lot()).map(|traded| traded.lots.0);
         let held = lots(told.long).zip(lots(told.short));
         // A position that is beyond all numbers is as far off as it can be.
         let held = held.map_or(i64::MAX, |(long, short)| long.saturating_sub(short));
-        if let Some(account) = account {
-            self.comparison.tell((account, instrument.id()), Lots(held), told.price);
-        }
+        self.comparison.tell(instrument.id(), Lots(held), told.price);
     }
 
     /// The venue does not say what it holds: orders pass without it, and that is counted.
@@ -79,9 +77,8 @@ impl<H: OrderHandler> OrderSession<H> {
                     }
                     self.positions_untold();
                 }
-                Step::Compare => {
-                    let found = self.differences();
-                    if let Some(found) = self.comparison.compared(found) {
+                Step::Judge => {
+                    if let Some(found) = self.comparison.judge() {
                         self.settle_positions(now.utc, found);
                     }
                 }
@@ -89,29 +86,24 @@ impl<H: OrderHandler> OrderSession<H> {
         }
     }
 
-    /// What the gateway and the venue have otherwise, by account and instrument.
-    fn differences(&self) -> Vec<PositionDifference> {
+    /// All that an account holds is told: it is compared before anything else is heard.
+    pub(super) fn all_positions_told(&mut self) {
+        let Some(account) = self.comparison.account_asked() else { return };
         let told = self.comparison.told();
-        let mut own: BTreeMap<(AccountId, InstrumentId), i64> =
-            told.keys().map(|key| (*key, 0)).collect();
-        for held in self.positions.reports() {
-            let sum = own.entry((held.key.account, held.key.instrument)).or_default();
+        let mut own: BTreeMap<InstrumentId, i64> = told.keys().map(|it| (*it, 0)).collect();
+        for held in self.positions.reports().filter(|held| held.key.account == account) {
+            let sum = own.entry(held.key.instrument).or_default();
             *sum = sum.saturating_add(held.lots.0);
         }
-        let both = own.into_iter().map(|(key, own)| {
-            (key, Lots(own), told.get(&key).map_or(Lots::ZERO, |(lots, _)| *lots))
+        let both = own.into_iter().map(|(instrument, own)| PositionDifference {
+            account,
+            instrument,
+            own: Lots(own),
+            venue: told.get(&instrument).copied().unwrap_or_default(),
+            outcome: PositionOutcome::Reported,
         });
-        let outcome = PositionOutcome::Reported;
-        let differ = both.filter(|(_, own, venue)| own != venue);
-        differ
-            .map(|((account, instrument), own, venue)| PositionDifference {
-                account,
-                instrument,
-                own,
-                venue,
-                outcome,
-            })
-            .collect()
+        let found = both.filter(|both| both.own != both.venue).collect();
+        self.comparison.compared(found);
     }
 
     /// Does what the rule says about positions that differ.
@@ -158,10 +150,7 @@ impl<H: OrderHandler> OrderSession<H> {
     /// what it was bought at.
     fn price_of(&self, account: AccountId, instrument: InstrumentId) -> Option<Price> {
         let held = || self.positions.reports().filter(|it| it.key.instrument == instrument);
-        let told = self.comparison.told().get(&(account, instrument)).map(|(_, price)| *price);
-        self.positions
-            .mark_of(instrument)
-            .or_else(|| told.filter(|price| *price > Price(0)))
-            .or_else(|| held().find_map(|held| held.average))
+        let told = self.comparison.price(account, instrument);
+        self.positions.mark_of(instrument).or(told).or_else(|| held().find_map(|held| held.average))
     }
 }

@@ -11,6 +11,7 @@ use crate::mistakes::{self, FileSettings, Mistake};
 use crate::placement::no_such_cpu;
 use crate::service::balances::balances;
 use crate::service::connections;
+use crate::service::copy_reader::CopyReaderKeys;
 use crate::service::dead_men::check_dead_man;
 use crate::service::drop_copy::DropCopyKeys;
 use crate::service::feed_backup::FeedBackupKeys;
@@ -62,6 +63,9 @@ impl FileSettings for GatewayFile {
         }
         if let Some(drop_copy) = &mut self.drop_copy {
             drop_copy.store = folder.join(&drop_copy.store);
+        }
+        if let Some(reader) = &mut self.drop_copy_reader {
+            reader.store = folder.join(&reader.store);
         }
         let deribit = self.deribit.as_mut().and_then(|deribit| deribit.ca.as_mut());
         let binance = self.binance.as_mut().and_then(|binance| binance.ca.as_mut());
@@ -151,6 +155,12 @@ impl GatewayFile {
         mistakes.extend(self.journal.iter().flat_map(JournalKeys::mistakes));
         mistakes.extend(self.feed_backup.iter().flat_map(FeedBackupKeys::mistakes));
         mistakes.extend(self.drop_copy.iter().flat_map(DropCopyKeys::mistakes));
+        mistakes.extend(self.drop_copy_reader.iter().flat_map(CopyReaderKeys::mistakes));
+        if self.drop_copy_reader.is_some() && self.venue.is_none() {
+            let text = "drop_copy_reader: these are FIX 4.4 as taut's own venue has it; only with \
+                        [venue]";
+            mistakes.push(Mistake::told("drop_copy_reader", text));
+        }
         mistakes.extend(connections::mistakes(self));
         mistakes
     }

@@ -5,7 +5,7 @@ use taut_types::{AccountId, ContractKind, Instrument, InstrumentId, Lots, Price,
 
 use crate::error::RunnerError;
 use crate::service::connections;
-use crate::service::file::GatewayFile;
+use crate::service::file::{GatewayFile, PositionsKey};
 use crate::service::rules::{Rules, account_ids};
 
 /// Names in a line, before the others are only counted.
@@ -54,10 +54,23 @@ impl GatewayFile {
             let (user, place) = (&credentials.username, credentials.password.words());
             say("logon", format!("as {user}, with the secret in {place}"));
         }
+        if self.venue.is_some() {
+            let rule = match self.session.positions {
+                PositionsKey::Off => "not compared with the venue's",
+                PositionsKey::Report => "compared with the venue's; what differs is told",
+                PositionsKey::Repair => "compared with the venue's; its positions hold",
+                PositionsKey::Halt => "compared with the venue's; what differs kills its account",
+            };
+            say("positions", rule.to_owned());
+        }
         if let Some(drop_copy) = &self.drop_copy {
             let (at, us) = (drop_copy.listen, &drop_copy.sender_comp_id);
             let readers = drop_copy.sessions.join(", ");
             say("drop copy", format!("FIX 4.4 at {at} as {us}, for {readers}"));
+        }
+        if let Some(reader) = &self.drop_copy_reader {
+            let (at, us, after) = (&reader.address, &reader.sender_comp_id, reader.after_ms);
+            say("", format!("the venue's, at {at} as {us}: what orders do not say in {after} ms"));
         }
         let forgets = "none: a gateway that is killed forgets its orders and positions".to_owned();
         let journal = self.journal.as_ref().map_or(forgets, |journal| {

@@ -12,6 +12,7 @@ use crate::error::RunnerError;
 use crate::mistakes::Mistake;
 use crate::service::binance::BinanceKeys;
 use crate::service::client::control_path;
+use crate::service::copy_reader::CopyReaderKeys;
 use crate::service::dead_men::{DeadMen, Watched};
 use crate::service::deribit::DeribitKeys;
 use crate::service::drop_copy::DropCopyKeys;
@@ -106,6 +107,9 @@ pub struct GatewayFile {
     /// Where copies of all executions can be read.
     #[serde(default)]
     pub drop_copy: Option<DropCopyKeys>,
+    /// Where the venue's own copies of our executions are read.
+    #[serde(default)]
+    pub drop_copy_reader: Option<CopyReaderKeys>,
     /// Room for levels and orders.
     #[serde(default)]
     pub gateway: GatewaySettings,
@@ -283,6 +287,7 @@ impl GatewayFile {
     pub fn on_paper(mut self) -> Self {
         self.is_paper = true;
         self.journal = None;
+        self.drop_copy_reader = None;
         (self.session.store, self.session.reset_on_logon) = (None, true);
         self.session.backups.clear();
         self

@@ -3,8 +3,9 @@
 mod strategies;
 mod trading;
 
+use std::io;
 use std::sync::mpsc::{self, Sender};
-use std::thread;
+use std::thread::{self, ScopedJoinHandle};
 
 use taut_gateway::{Observer, OrderHandler, Regions, Strategy, StrategyRegions};
 use taut_ipc::Segment;
@@ -19,6 +20,7 @@ use taut_types::Nanos;
 
 use crate::error::RunnerError;
 use crate::service::connections::{self, Connect, Connections};
+use crate::service::copy_reader::CopyReaderKeys;
 use crate::service::file::GatewayFile;
 use crate::service::journal::keep;
 use crate::service::listener::Listener;
@@ -148,6 +150,11 @@ fn run<W: Strategies, F: FeedHandler + Send, H: OrderHandler + Send, O: Observer
         trading.gateway().set_drop_copies(copies);
         server
     });
+    let read = file.drop_copy_reader.as_ref().map(CopyReaderKeys::open).transpose()?;
+    let reader = read.map(|(copies, reader)| {
+        trading.gateway().read_drop_copies(copies);
+        reader
+    });
     let mut listener =
         Listener::bind(file, &path, &segment, places, &bell, (asks, answered), names)?;
     listener.set_fused(fused);
@@ -160,6 +167,7 @@ fn run<W: Strategies, F: FeedHandler + Send, H: OrderHandler + Send, O: Observer
         }
         // It ends when the trading thread has let go of the gateway.
         let copying = server.map(|server| scope.spawn(move || server.run()));
+        let reading = reader.map(|reader| scope.spawn(move || reader.run()));
         let trading = scope.spawn(move || {
             let _trades: Sender<()> = trades;
             trading.run()
@@ -170,11 +178,19 @@ fn run<W: Strategies, F: FeedHandler + Send, H: OrderHandler + Send, O: Observer
         let traded = trading
             .join()
             .unwrap_or_else(|_| Err(RunnerError::Run("the gateway's thread panicked".to_owned())));
-        let copied = copying.map_or(Ok(Ok(())), thread::ScopedJoinHandle::join);
-        let copied = match copied {
-            Ok(copied) => copied.map_err(|error| RunnerError::run("drop_copy", error)),
-            Err(_) => Err(RunnerError::Run("the drop copy's thread panicked".to_owned())),
-        };
-        traded.and(listened).and(copied)
+        let copied = joined(copying, "drop_copy");
+        let read = joined(reading, "drop_copy_reader");
+        traded.and(listened).and(copied).and(read)
     })
+}
+
+/// What a thread that is called by its table of the settings has come to.
+fn joined(
+    thread: Option<ScopedJoinHandle<'_, io::Result<()>>>,
+    name: &str,
+) -> Result<(), RunnerError> {
+    match thread.map_or(Ok(Ok(())), ScopedJoinHandle::join) {
+        Ok(ended) => ended.map_err(|error| RunnerError::run(name, error)),
+        Err(_) => Err(RunnerError::Run(format!("the thread of {name} panicked"))),
+    }
 }

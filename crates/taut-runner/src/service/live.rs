@@ -44,7 +44,7 @@ pub fn check_live(
     let mut heard = heard;
     file.check()?;
     let mut file = file.subscribed(Some(monotonic() + patience), &mut heard)?.into_owned();
-    (file.journal, file.drop_copy) = (None, None);
+    (file.journal, file.drop_copy, file.drop_copy_reader) = (None, None, None);
     if file.session.positions != PositionsKey::Off {
         // Nothing is held here that could be made the venue's.
         file.session.positions = PositionsKey::Report;

@@ -52,6 +52,9 @@ impl Report {
     }
 }
 
+/// A position: Account, Symbol, bought less sold, settlement price, how many reports there are.
+pub type Held = (Option<String>, Option<String>, i64, String, Option<u32>);
+
 pub struct Client {
     pub stream: Socket,
     pub session: Session<MemoryStore>,
@@ -66,9 +69,8 @@ pub struct Client {
     pub accounts: Vec<Option<String>>,
     /// MassStatusReqID, TotNumReports and LastRptRequested of the answers to such a request.
     pub mass: Vec<(LongText, Option<u32>, bool)>,
-    /// What it holds: Account, Symbol, bought less sold, settlement price, how many reports there
-    /// are.
-    pub held: Vec<(Option<String>, Option<String>, i64, String, Option<u32>)>,
+    /// What it holds.
+    pub held: Vec<Held>,
     pub mass_cancels: Vec<(MassCancelType, Option<u32>)>,
     /// Whether the reports came again, marked as possible duplicates.
     pub duplicates: Vec<bool>,

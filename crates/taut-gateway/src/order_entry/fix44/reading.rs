@@ -13,7 +13,7 @@ use crate::order_entry::handler::{ChangeRefused, OfAll, VenueEvent, VenuePositio
 
 /// Reads the messages of the application, and counts the answers to the question about all orders.
 #[derive(Debug, Default)]
-pub(super) struct Reading {
+pub(crate) struct Reading {
     /// How often all were asked about: the id of the last question.
     questions: u64,
     /// The question whose answers come.
@@ -52,7 +52,7 @@ impl Reading {
 
     /// A message of the application; what is not for a gateway, or cannot be read, is refused.
     #[inline]
-    pub(super) fn application<S: Store, H: Hooks>(
+    pub(crate) fn application<S: Store, H: Hooks>(
         &mut self,
         message: &Received<'_>,
         sequence: u64,
@@ -155,7 +155,11 @@ impl Reading {
     }
 
     #[inline]
-    fn execution(&mut self, report: &ExecutionReport<'_>, is_resend: bool) -> VenueReport {
+    pub(crate) fn execution(
+        &mut self,
+        report: &ExecutionReport<'_>,
+        is_resend: bool,
+    ) -> VenueReport {
         let request = request_of(report.cl_ord_id.as_ref()).or_else(|| {
             let original = request_of(report.orig_cl_ord_id.as_ref())?;
             Some(RequestId { version: 0, ..original })

@@ -31,6 +31,10 @@ pub struct ScriptedVenue {
     mass: Habit,
     status: Habit,
     positions: Habit,
+    /// Its reports, as who reads its drop copies has them.
+    pub copies: Vec<Vec<u8>>,
+    /// The order session says nothing.
+    is_deaf: bool,
     resend: Habit,
 }
 
@@ -50,6 +54,8 @@ impl ScriptedVenue {
             mass: Habit::Plain,
             status: Habit::Plain,
             positions: Habit::Plain,
+            copies: Vec::new(),
+            is_deaf: false,
             resend: Habit::Plain,
         };
         venue.open(io);
@@ -248,6 +254,7 @@ impl ScriptedVenue {
                 let (total, rest) = rest.split_once(' ').unwrap_or((rest, ""));
                 self.say(io, &format!("35=AP|721=1|710={id}|727={total}|715=20120621|{rest}"));
             }
+            "deaf" => self.is_deaf = rest == "on",
             "raw" => self.say(io, rest),
             "again" => {
                 let text = self.last.clone();
@@ -283,7 +290,7 @@ impl ScriptedVenue {
         }
         let (kind, rest) = text.split_once('|').unwrap_or((&text, ""));
         let sequence = self.next;
-        self.next += 1;
+        self.next += u64::from(!self.is_deaf);
         // The header's flags stand before the body.
         let (flags, rest): (Vec<_>, Vec<_>) = rest
             .split('|')
@@ -298,7 +305,10 @@ impl ScriptedVenue {
         let mut message = format!("8=FIX.4.4\x019={}\x01{body}", body.len()).into_bytes();
         let sum = message.iter().fold(0_u8, |sum, byte| sum.wrapping_add(*byte));
         message.extend_from_slice(format!("10={sum:03}\x01").as_bytes());
-        self.write(io, &message);
+        if !self.is_deaf {
+            self.write(io, &message);
+        }
+        self.copies.push(message);
     }
 
     fn write(&mut self, io: &mut Io<impl Kernel>, bytes: &[u8]) {
