@@ -7,6 +7,7 @@ use taut_types::{Instrument, Price};
 use super::Core;
 use crate::client::Client;
 use crate::observer::Observer;
+use crate::order_entry::OrderSession;
 use crate::order_entry::handler::OrderHandler;
 
 /// Instruments whose positions are valued in one round of housekeeping.

@@ -420,15 +420,6 @@ impl<'a, 'm, C: Attachable, F: FeedHandler, H: OrderHandler, O: Observer>
         }
     }
 
-    /// Lets everything trade again that was killed, and the accounts whose positions differed.
-    fn revive(&mut self) -> bool {
-        let latched = self.gateway.kill_switch().latched();
-        let is_meant = |it: &Latched| it.cause == KillCause::Positions;
-        let mut scopes: Vec<KillScope> = latched.filter(is_meant).map(|it| it.scope).collect();
-        scopes.push(KillScope::All);
-        scopes.into_iter().fold(false, |revived, scope| self.gateway.revive(scope) | revived)
-    }
-
     fn glance(&mut self) -> Glance {
         let mut open_orders = 0;
         self.gateway.visit_orders(|_| open_orders += 1);
