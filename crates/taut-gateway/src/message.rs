@@ -16,11 +16,10 @@ mod update;
 use taut_lat::{Stage, StageOffsets};
 use taut_types::Nanos;
 
-pub(crate) use instrument::tell as tell_instrument;
 pub use open_order::OpenOrder;
 pub(crate) use open_order::asked_of;
 pub use reply::{GatewayEvent, Position};
-pub(crate) use reply::{Reply, ReplyReader, at_position};
+pub(crate) use reply::{Reply, ReplyReader, at_position, tell_instrument};
 pub(crate) use reply_stamp::ReplyStamp;
 pub(crate) use request::RequestReader;
 pub use request::{Request, RequestKind};

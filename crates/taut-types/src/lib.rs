@@ -15,6 +15,7 @@ mod fee_rates;
 mod host;
 mod ids;
 mod instrument;
+mod instrument_error;
 mod nanos;
 mod order;
 mod price;
@@ -32,7 +33,8 @@ pub use host::Host;
 pub use ids::{
     AccountId, ClientOrderId, InstrumentId, OrderId, SequenceNumber, StrategyId, UserId,
 };
-pub use instrument::{ContractKind, Instrument, InstrumentError};
+pub use instrument::{ContractKind, Instrument};
+pub use instrument_error::InstrumentError;
 pub use nanos::Nanos;
 pub use order::{OrderFlags, OrderTerms, OrderType, TimeInForce};
 pub use price::{HalfTicks, Lots, Price, Qty};

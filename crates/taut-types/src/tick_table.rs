@@ -1,7 +1,6 @@
 //! The price steps of an instrument, by price.
 
-use crate::instrument::InstrumentError;
-use crate::{Price, Side};
+use crate::{InstrumentError, Price, Side};
 
 /// From a price on, prices move by another tick: MiFID's tick size tables, Deribit's
 /// `tick_size_steps`.

@@ -8,30 +8,17 @@ use taut_types::{
     ContractKind, Instrument, InstrumentId, Lots, Nanos, Price, Qty, TickStep, TickTable,
 };
 
-use crate::message::reply::{GatewayEvent, symbol_of, symbol_words};
-use crate::message::reply_stamp::ReplyStamp;
-use crate::message::slots::{byte, head, high, kind};
+use crate::message::slots::{byte, head, high, kind, symbol_of, symbol_words};
 
 /// Steps in a slot.
 const STEPS: usize = 3;
-/// Slots for the steps.
-const STEP_SLOTS: usize = TickTable::STEPS_MAX.div_ceil(STEPS);
 
-/// Hands over all slots of an instrument in one piece, which is taken or not: says which.
-pub(crate) fn tell(
-    instrument: &Instrument,
-    stamp: ReplyStamp,
-    push: &mut (impl FnMut(&[Payload]) -> bool + ?Sized),
-) -> bool {
-    let mut slots = [[0; 7]; STEP_SLOTS + 2];
-    let mut used = 0;
-    let event = GatewayEvent::Instrument(*instrument).pack(stamp);
-    let steps = instrument.ticks().steps().chunks(STEPS).map(pack_steps);
-    for (place, slot) in slots.iter_mut().zip(steps.chain(event.as_slice().iter().copied())) {
-        *place = slot;
-        used += 1;
-    }
-    push(slots.get(..used).unwrap_or_default())
+/// Slots of an instrument at the most.
+pub(super) const INSTRUMENT_SLOTS_MAX: usize = TickTable::STEPS_MAX.div_ceil(STEPS) + 2;
+
+/// The slots of its steps, which go before the others.
+pub(super) fn step_slots(instrument: &Instrument) -> impl Iterator<Item = Payload> {
+    instrument.ticks().steps().chunks(STEPS).map(pack_steps)
 }
 
 fn pack_steps(steps: &[TickStep]) -> Payload {

@@ -12,10 +12,12 @@ use taut_types::{
     OrderType, Price, Side, Symbol, TimeInForce, UserId,
 };
 
-use crate::message::instrument::{self, StepsReader};
+use crate::message::instrument::{self, INSTRUMENT_SLOTS_MAX, StepsReader};
 use crate::message::open_order::OpenOrder;
 use crate::message::reply_stamp::ReplyStamp;
-use crate::message::slots::{FIRST_KIND, Slots, byte, head, high, kind, kind_of, low, word};
+use crate::message::slots::{
+    FIRST_KIND, Slots, byte, head, high, kind, kind_of, low, symbol_of, symbol_words, word,
+};
 use crate::message::status::GatewayStatus;
 use crate::message::update::OrderUpdate;
 use crate::owner::Owner;
@@ -82,6 +84,23 @@ pub enum GatewayEvent {
         /// How many.
         events: u64,
     },
+}
+
+/// Hands over all slots of an instrument in one piece, which is taken or not: says which.
+pub(crate) fn tell_instrument(
+    instrument: &Instrument,
+    stamp: ReplyStamp,
+    push: &mut (impl FnMut(&[Payload]) -> bool + ?Sized),
+) -> bool {
+    let mut slots = [[0; 7]; INSTRUMENT_SLOTS_MAX];
+    let mut used = 0;
+    let event = GatewayEvent::Instrument(*instrument).pack(stamp);
+    let all = instrument::step_slots(instrument).chain(event.as_slice().iter().copied());
+    for (place, slot) in slots.iter_mut().zip(all) {
+        *place = slot;
+        used += 1;
+    }
+    push(slots.get(..used).unwrap_or_default())
 }
 
 /// A message to one strategy.
@@ -262,22 +281,6 @@ impl GatewayEvent {
         };
         Some((event, ReplyStamp::from_words([stamp_low, stamp_high])))
     }
-}
-
-/// The length of a name, and its bytes as words.
-pub(super) fn symbol_words(symbol: &Symbol) -> (u8, [u64; 2]) {
-    let mut name = [0; 16];
-    for (place, byte) in name.iter_mut().zip(symbol.as_bytes()) {
-        *place = *byte;
-    }
-    let name = u128::from_le_bytes(name);
-    (symbol.as_bytes().len() as u8, [name as u64, (name >> 64) as u64])
-}
-
-/// The name out of them, if it is one.
-pub(super) fn symbol_of(length: u8, [low, high]: [u64; 2]) -> Option<Symbol> {
-    let name = (u128::from(high) << 64 | u128::from(low)).to_le_bytes();
-    Symbol::new(name.get(..usize::from(length))?)
 }
 
 impl Position {
@@ -501,7 +504,7 @@ mod tests {
             for told in [full, plain] {
                 let mut slots = Vec::new();
                 let event = GatewayEvent::Instrument(told);
-                assert!(instrument::tell(&told, stamp, &mut |piece| {
+                assert!(tell_instrument(&told, stamp, &mut |piece| {
                     slots.extend_from_slice(piece);
                     true
                 }));

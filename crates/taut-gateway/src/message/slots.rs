@@ -1,6 +1,7 @@
 //! Messages in the slots of a ring: words, bytes and kinds.
 
 use taut_ring::Payload;
+use taut_types::Symbol;
 
 /// One or two slots of a ring: the second has what the first has no room for, and goes before it.
 #[derive(Clone, Copy, Debug)]
@@ -71,4 +72,20 @@ pub const fn byte(word: u64, index: u32) -> u8 {
 /// Four bytes and a number of 32 bits.
 pub const fn head(bytes: [u8; 4], high: u32) -> u64 {
     word(u32::from_le_bytes(bytes), high)
+}
+
+/// The length of a name, and its bytes as words.
+pub fn symbol_words(symbol: &Symbol) -> (u8, [u64; 2]) {
+    let mut name = [0; 16];
+    for (place, byte) in name.iter_mut().zip(symbol.as_bytes()) {
+        *place = *byte;
+    }
+    let name = u128::from_le_bytes(name);
+    (symbol.as_bytes().len() as u8, [name as u64, (name >> 64) as u64])
+}
+
+/// The name out of them, if it is one.
+pub fn symbol_of(length: u8, [low, high]: [u64; 2]) -> Option<Symbol> {
+    let name = (u128::from(high) << 64 | u128::from(low)).to_le_bytes();
+    Symbol::new(name.get(..usize::from(length))?)
 }

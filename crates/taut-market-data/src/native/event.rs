@@ -80,7 +80,8 @@ pub(crate) fn status(from: &InstrumentStatusDecoder<'_>) -> Option<Said> {
     Some((InstrumentId(from.instrument()), EventKind::Status(status)))
 }
 
-/// Writes an event as its template; one that has none is misuse. A trade whose taker is not
+/// Writes an event as its template; one that has none is misuse, and so is a status
+/// ([`write_status`]). A trade whose taker is not
 /// known is written as a purchase: the template must name a side.
 #[inline(always)]
 pub(crate) fn write(
@@ -120,13 +121,21 @@ pub(crate) fn write(
             to.aggressor_side(trade.aggressor.unwrap_or(Side::Buy).raw());
             to.finish()
         }
-        EventKind::Status(status) => {
-            let mut to = InstrumentStatusEncoder::new(buffer)?;
-            to.instrument(instrument).status(status.raw());
-            to.finish()
-        }
         _ => return Err(SbeError::Misuse),
     })
+}
+
+/// Writes a status as its template: not with the others, whose code is in line wherever they are
+/// written.
+#[cold]
+pub(crate) fn write_status(
+    instrument: InstrumentId,
+    status: TradingStatus,
+    buffer: &mut [u8],
+) -> Result<usize, SbeError> {
+    let mut to = InstrumentStatusEncoder::new(buffer)?;
+    to.instrument(instrument.0).status(status.raw());
+    Ok(to.finish())
 }
 
 /// A level of a snapshot.

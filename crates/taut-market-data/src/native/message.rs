@@ -120,6 +120,9 @@ impl<'a> Message<'a> {
             }};
         }
         Ok(match self {
+            Self::Event(instrument, EventKind::Status(status)) => {
+                return event::write_status(*instrument, *status, buffer);
+            }
             Self::Event(instrument, kind) => return event::write(*instrument, kind, buffer),
             Self::SnapshotBegin(m) => fixed!(m, SnapshotBeginEncoder),
             Self::SnapshotLevels(SnapshotLevels { part, levels }) => {

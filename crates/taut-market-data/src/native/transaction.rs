@@ -49,7 +49,8 @@ impl TransactionWriter {
         self.append(utc, |writer| writer.push(message), send)
     }
 
-    /// As [`push`](Self::push) of a [`Message::Event`]; see [`PacketWriter::push_event`].
+    /// As [`push`](Self::push) of a [`Message::Event`] that is no status; see
+    /// [`PacketWriter::push_event`].
     ///
     /// # Errors
     /// Those of `send`.
@@ -121,7 +122,8 @@ impl TransactionWriter {
         status: TradingStatus,
         send: &mut impl FnMut(SequenceNumber, &[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
-        self.push_event(utc, instrument, &EventKind::Status(status), send)?;
+        let status = Message::Event(instrument, EventKind::Status(status));
+        self.push(utc, &status, send)?;
         self.send(utc, PacketFlags::LAST.with(PacketFlags::STATUS), send)
     }
 

@@ -51,11 +51,12 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> PacketWriter<B> {
         self.append(|body| message.write(body))
     }
 
-    /// As [`push`](Self::push) of a [`Message::Event`]. Where it is called with a certain kind of
-    /// event, that kind's fields are written straight into the packet, without a look at the kind.
+    /// As [`push`](Self::push) of a [`Message::Event`] that is no status. Where it is called with a
+    /// certain kind of event, that kind's fields are written straight into the packet, without a
+    /// look at the kind.
     ///
     /// # Errors
-    /// As [`push`](Self::push).
+    /// As [`push`](Self::push), and [`SbeError::Misuse`] for a status.
     #[inline(always)]
     pub fn push_event(
         &mut self,

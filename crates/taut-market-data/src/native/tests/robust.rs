@@ -17,6 +17,11 @@ type Push = fn(&mut Writer, &Message<'_>) -> Result<(), SbeError>;
 fn packet(header: PacketHeader, messages: &[Owned]) -> (Vec<u8>, usize) {
     let as_message: Push = |writer, message| writer.push(message);
     let as_event: Push = |writer, message| match message {
+        // Not written in line.
+        Message::Event(instrument, kind @ EventKind::Status(_)) => {
+            assert!(writer.push_event(*instrument, kind).is_err());
+            writer.push(message)
+        }
         Message::Event(instrument, kind) => writer.push_event(*instrument, kind),
         other => writer.push(other),
     };
