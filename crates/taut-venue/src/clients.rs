@@ -267,6 +267,17 @@ impl<K: Kernel> ClientIo<'_, K> {
         *reports += u64::from(is_taken);
     }
 
+    /// Answers a question that is about no order, with the next flush. Nothing is kept for a client
+    /// that is away: whoever comes back asks anew.
+    pub fn answer(&mut self, now: Now, client: ClientId, message: &impl TypedMessage) {
+        let Clients { names, slots, has_output, .. } = &mut *self.clients;
+        let slot = names.get(client.0).and_then(|name| name.slot);
+        if let Some(slot) = slot.and_then(|slot| slots.get_mut(slot)?.as_mut()) {
+            *has_output = true;
+            slot.connection.send(now, message, self.io);
+        }
+    }
+
     /// A client has logged on: its connection gives way to nobody.
     pub fn prove(&mut self, session: SessionId) {
         if let Some((_, connection)) = self.clients.at(session.slot) {

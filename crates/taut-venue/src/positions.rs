@@ -33,7 +33,7 @@ impl Exchange {
             settlement_price: Price(0),
         };
         if held.is_empty() {
-            return clients.send(now, client, &none);
+            return clients.answer(now, client, &none);
         }
         for (number, ((_, account, place), lots)) in (1..).zip(&held) {
             let of = &self.listings.all()[*place];
@@ -49,7 +49,7 @@ impl Exchange {
                 settlement_price: last.unwrap_or_default(),
                 ..none
             };
-            clients.send(now, client, &report);
+            clients.answer(now, client, &report);
         }
     }
 }

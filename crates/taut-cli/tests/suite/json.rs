@@ -5,15 +5,16 @@ use std::process::Command;
 
 use crate::support::{Demo, TAUT};
 
-/// Each verb with `--json`, and the tests that run it. Each of them parses all of what it prints
+/// Each verb with `--json`, and the tests below `tests/tools` that run it. Each of them parses all of what it prints
 /// and has its keys looked at by `odd_json_keys`.
-const VERBS: [(&str, &str); 27] = [
+const VERBS: [(&str, &str); 30] = [
     ("bench waits", "channel/command.rs"),
     ("book verify", "book.rs"),
-    ("demo", "suite/outcome.rs"),
+    ("demo", "../suite/outcome.rs"),
     ("engine replay", "engine.rs"),
     ("feed replay", "feed.rs"),
     ("fix decode", "fix_tools.rs"),
+    ("gateway alive", "gateway.rs"),
     ("gateway cancel-all", "gateway.rs"),
     ("gateway drop", "gateway.rs"),
     ("gateway kill", "gateway.rs"),
@@ -22,6 +23,8 @@ const VERBS: [(&str, &str); 27] = [
     ("gateway positions", "gateway.rs"),
     ("gateway reload", "gateway.rs"),
     ("gateway revive", "gateway.rs"),
+    ("gateway roll", "gateway.rs"),
+    ("gateway snapshot", "gateway.rs"),
     ("gateway stages", "gateway.rs"),
     ("gateway status", "gateway.rs"),
     ("gateway stop", "gateway.rs"),
@@ -45,7 +48,7 @@ fn the_json_of_every_verb_that_prints_it_is_checked() {
     let listed: Vec<_> = VERBS.iter().map(|(verb, _)| *verb).collect();
     assert_eq!(found, listed);
     for (verb, file) in VERBS {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(file);
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tools").join(file);
         let text = std::fs::read_to_string(&path).expect("the tests");
         let last = verb.rsplit(' ').next().expect("a verb");
         assert!(text.contains("odd_json_keys("), "{file} checks the keys of `taut {verb}`");

@@ -9,7 +9,7 @@ use taut_oms::{Amount, Balance, MessageKind, MessagesOf, OrderState, RateWarning
 use taut_ring::Payload;
 use taut_types::{
     AccountId, ClientOrderId, Instrument, InstrumentId, Lots, Nanos, OrderFlags, OrderTerms,
-    OrderType, Price, Side, Symbol, TimeInForce, UserId,
+    OrderType, Price, Side, TimeInForce, UserId,
 };
 
 use crate::message::instrument::{self, INSTRUMENT_SLOTS_MAX, StepsReader};
@@ -380,7 +380,7 @@ impl ReplyReader {
 mod tests {
     use proptest::prelude::*;
     use taut_market_data::{EventKind, Soundness};
-    use taut_types::{ContractKind, Qty, StrategyId, TickStep};
+    use taut_types::{ContractKind, Qty, StrategyId, Symbol, TickStep};
 
     use super::*;
     use crate::message::status::{KilledScopes, SessionPhase};
