@@ -5,8 +5,8 @@ use std::process::Command;
 
 use crate::support::{Demo, TAUT};
 
-/// Each verb with `--json`, and the tests below `tests/tools` that run it. Each of them parses all of
-/// what it prints and has its keys looked at by `odd_json_keys`.
+/// Each verb with `--json`, and the tests below `tests/tools` that run it. Each of them parses all
+/// of what it prints and has its keys looked at by `odd_json_keys`.
 const VERBS: [(&str, &str); 30] = [
     ("bench waits", "channel/command.rs"),
     ("book verify", "book.rs"),
