@@ -777,8 +777,17 @@ fn a_gateway_that_is_killed_comes_back_with_its_orders_positions_and_kill_switch
 #[test]
 fn one_strategy_trades_in_the_gateways_thread_as_others_do_beside_it() {
     let world = World::new();
-    let keeps = "cancel_on_disconnect = false\nreset_on_logon = false\n";
-    let venue = world.start_venue_with(keeps);
+    let venue_control = world.path("venue-control");
+    let venue_control = venue_control.to_str().expect("a path");
+    let venue = world.start_venue_with(&format!(
+        "name = \"{venue_control}\"\ncancel_on_disconnect = false\nreset_on_logon = false\n"
+    ));
+    let at_venue = |verb: &str| {
+        for symbol in ["ONE", "TWO"] {
+            let said = run(&["venue", verb, venue_control, symbol]);
+            assert!(said.status.success(), "{verb} {symbol}: {}", text(&said.stderr));
+        }
+    };
     let keys = "name = \"first\"\n[parameters]\nrate = 200\nrest_ms = 3000000\n";
     let file = world.path("strategy.toml");
     std::fs::write(&file, keys).expect("a file");
@@ -802,18 +811,18 @@ fn one_strategy_trades_in_the_gateways_thread_as_others_do_beside_it() {
     let mut gateway = world.start_written(&[]);
     let mut second = world.start_strategy_with("second", &["--rest", "3000000"]);
     until("resting orders of another strategy", DEADLINE, || of_second() > 15);
-    // Nothing trades while there is no gateway.
-    signal(&venue, "-STOP");
+    // Nothing trades until its orders are cancelled.
+    at_venue("halt");
     gateway.kill();
     second.kill();
 
     let mut gateway = world.start_written(&fused);
-    signal(&venue, "-CONT");
-    until("resting orders and fills", DEADLINE, || {
-        world.count("fills") > 10 && world.status()["open_orders"].as_u64() > Some(15)
-    });
     until("cancels of what nobody here has", DEADLINE, || {
         world.count("cancels") > 0 && of_second() == 0
+    });
+    at_venue("resume");
+    until("resting orders and fills", DEADLINE, || {
+        world.count("fills") > 10 && world.status()["open_orders"].as_u64() > Some(15)
     });
     assert!(world.is_attached("first") && !world.is_attached("second"));
     let control = world.control();
@@ -829,13 +838,13 @@ fn one_strategy_trades_in_the_gateways_thread_as_others_do_beside_it() {
 
     // Killed, it comes back with its orders, and the strategy goes on behind their numbers.
     signal(&venue, "-STOP");
-    until("an answer to every request, or none", DEADLINE, || {
-        let quiet = || ["orders", "positions"].map(|what| lasting(&world.ask(&[what])));
-        quiet() == quiet()
-    });
+    let seen = || ["orders", "positions"].map(|what| lasting(&world.ask(&[what])));
+    until("an answer to every request, or none", DEADLINE, || seen() == seen());
+    let before = seen();
+    assert!(before.iter().all(|lines| !lines.is_empty()), "{before:?}");
     gateway.kill();
     let gateway = world.start_written(&fused);
-    assert!(world.status()["open_orders"].as_u64() > Some(15), "{}", world.status());
+    assert_eq!(seen(), before);
     signal(&venue, "-CONT");
     world.until_orders("orders through the next gateway", 5);
 
