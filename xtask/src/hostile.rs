@@ -2,7 +2,8 @@
 //!
 //! A program of `tests/examples` plays the peers of several stages. It is told the path of `taut`,
 //! the stage, for how many seconds, and whether the times count; it prints what it measured, and
-//! fails when the listener did not hold its thresholds. A new stage is one row of [`STAGES`].
+//! fails when the listener did not hold its thresholds. A new stage is one row of [`STAGES`]. Where
+//! the times count, `taut` and the program are built optimised.
 
 use std::path::Path;
 use std::process::Command;
@@ -99,13 +100,17 @@ impl Hostile {
     /// # Errors
     /// In words, when something cannot be built, or the stages that failed.
     pub fn run(&self, root: &Path, target: &Path) -> Result<String, String> {
-        cargo(root, target, &["-p", "taut-cli", "--bin", "taut"])?;
+        // Times are those of the program that people run.
+        let (flags, profile): (&[&str], _) =
+            if self.times_count { (&["--release"], "release") } else { (&[], "debug") };
+        let build = |words: &[&str]| cargo(root, target, &[words, flags].concat());
+        build(&["-p", "taut-cli", "--bin", "taut"])?;
         let mut programs: Vec<_> = self.stages().map(|stage| stage.program).collect();
         programs.dedup();
         for program in programs {
-            cargo(root, target, &["-p", "taut-tests", "--example", program])?;
+            build(&["-p", "taut-tests", "--example", program])?;
         }
-        let built = target.join("debug");
+        let built = target.join(profile);
         let (mut count, mut failed) = (0, Vec::new());
         for stage in self.stages() {
             println!("-- {}", stage.name);

@@ -75,8 +75,8 @@ pub const VICTIM_CPU: usize = 1;
 
 /// A victim lives at most this long under load.
 pub const LIFE_NS_MAX: u64 = 200_000;
-/// A victim that brings nothing for so long is wedged.
-pub const WEDGED: Nanos = Nanos::from_secs(2);
+/// A victim that brings nothing for so long is wedged. Others may want its CPU as well.
+pub const WEDGED: Nanos = Nanos::from_secs(20);
 /// Messages of the log.
 pub const MESSAGE_BYTES: usize = 70;
 /// With its header, rounded up to words.

@@ -68,6 +68,8 @@ impl<K: Kernel, H: Handler<K>> Dispatch<'_, K, H> {
                 }),
                 Purpose::Receive(handle) => self.timed_out(handle, Operation::Receive),
                 Purpose::Write(handle) => self.timed_out(handle, Operation::Write),
+                // It stands, and is told of behind the timers: who looked late was late himself.
+                Purpose::Life(handle) if self.is_connected(handle) => self.pass(),
                 Purpose::Life(handle) => {
                     let _ = self.io.close_because(handle, Some(IoError::TimedOut));
                 }
@@ -77,6 +79,12 @@ impl<K: Kernel, H: Handler<K>> Dispatch<'_, K, H> {
                 }
             }
         }
+    }
+
+    /// Whether the kernel has an answer to a connect that nobody has looked at.
+    fn is_connected(&mut self, handle: Handle) -> bool {
+        let source = self.io.sources.get(handle);
+        source.is_ok_and(|source| source.kind == Kind::Connecting && source.writable)
     }
 
     fn timed_out(&mut self, handle: Handle, operation: Operation) {

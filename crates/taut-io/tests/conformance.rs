@@ -78,3 +78,15 @@ suite!(sim_slow, {
     let config = SimConfig { seed: 77, delay_ns_max: 200_000, ..SimConfig::default() };
     Some(SimKernel::new(SOURCES, SimConfig { window_bytes: 700, ..config }))
 });
+
+#[test]
+fn a_connection_that_stands_is_in_time_however_late_the_loop_looks() {
+    let case = cases::a_connection_that_stands_is_in_time_however_late_the_loop_looks;
+    EpollKernel::new(SOURCES).map(case).expect("epoll");
+    match UringKernel::new(SOURCES) {
+        Ok(kernel) => {
+            cases::a_connection_that_stands_is_in_time_however_late_the_loop_looks(kernel)
+        }
+        Err(refused) => println!("skipped: {refused}"),
+    }
+}

@@ -1,5 +1,7 @@
 //! The events that every venue's messages become.
 
+use core::fmt;
+
 use taut_book::LevelBook;
 use taut_types::{InstrumentId, Lots, Nanos, OrderId, Price, Side};
 
@@ -385,6 +387,20 @@ pub enum Staleness {
     /// It began with a snapshot of so many levels, and its best price lies behind them: better ones
     /// may be there that were never told. A new snapshot ends this, or a best price among them.
     BeyondSnapshot,
+}
+
+impl fmt::Display for Staleness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Joining => "the feed has brought no snapshot of it yet",
+            Self::Gap => "changes are missing",
+            Self::Refreshing => "packets were given up",
+            Self::Silent => "the feed is silent",
+            Self::Restarting => "the feed begins again with old numbers",
+            Self::BookFull => "more levels than `levels` has room for",
+            Self::BeyondSnapshot => "the best price is beyond the snapshot",
+        })
+    }
 }
 
 /// Who takes the events of a decoder or a feed handler.

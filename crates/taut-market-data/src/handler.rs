@@ -119,7 +119,7 @@ pub trait FeedHandler {
     /// What to ask the venue for.
     fn poll_request(&mut self) -> Option<FeedRequest>;
 
-    /// An instrument whose price step or quantity step are, as the feed says, not those that the
+    /// An instrument of which the feed says another symbol, price step or quantity step than the
     /// handler was built with: orders for it could be refused, or mean something else. Said as
     /// often as the feed says so.
     fn poll_contradiction(&mut self) -> Option<InstrumentId> {

@@ -76,7 +76,7 @@ pub use money::Money;
 pub use okx::{OkxKeys, OkxMode, OkxSelfTradeRule};
 pub use protocol::{
     BalanceLine, ControlReply, ControlRequest, FilterNames, LatchLine, LimitLine, OrderLine,
-    PositionLine, ScopeName, SideName, Snapshot, StageLine, Status, StrategyLine,
+    PositionLine, ScopeName, SideName, Snapshot, StageLine, StaleBook, Status, StrategyLine,
 };
 pub use secret::{CredentialKind, CredentialSettings, SecretSource};
 pub use strategy_file::{STRATEGY_SAMPLE, StrategyFile};

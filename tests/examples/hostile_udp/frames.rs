@@ -156,6 +156,17 @@ fn lease_frame(random: &mut Random, kind: Kind) -> Vec<u8> {
     frame
 }
 
+/// Whether a publication of this session takes the sender of a datagram for a receiver. Aeron's
+/// protocol has no other proof of an address than that.
+pub fn is_proof(datagram: &[u8], session: Option<&Setup>) -> bool {
+    let status = datagram.get(6..8).filter(|kind| **kind == [3, 0]);
+    let status = status.and_then(|_| Status::read(datagram));
+    status.zip(session).is_some_and(|(status, session)| {
+        let (named, known) = (status.session_id, session.session_id);
+        status.flags & control_flags::SEND_SETUP == 0 && named == known
+    })
+}
+
 /// Answers what a listener asks, as somebody does who is where he says.
 pub fn answer(datagram: &[u8]) -> Option<Vec<u8>> {
     if let Some((header, cookie)) = Header::read(datagram) {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::json;
 use taut_runner::service::{
-    ControlClient, ControlReply, ControlRequest, LatchLine, StageLine, StrategyLine,
+    ControlClient, ControlReply, ControlRequest, LatchLine, StageLine, StaleBook, StrategyLine,
 };
 use taut_sys::utc;
 use taut_types::Nanos;
@@ -14,6 +14,9 @@ use crate::exit::Failure;
 use crate::gateway::which::Which;
 use crate::report::human_ns;
 use crate::terminal;
+
+/// Books that cannot be trusted, of which the status says why.
+const STALE_BOOKS_SHOWN: usize = 8;
 
 fn connect(which: &Which) -> Result<ControlClient, Failure> {
     ControlClient::connect(&which.gateway).map_err(failure)
@@ -64,6 +67,12 @@ pub fn status(which: &Which) -> Result<(), Failure> {
         yes(status.books_sound),
         status.instruments
     ))?;
+    for StaleBook { symbol, reason } in status.stale_books.iter().take(STALE_BOOKS_SHOWN) {
+        terminal::print(format_args!("               {symbol}: {reason}"))?;
+    }
+    if let Some(more @ 1..) = status.stale_books.len().checked_sub(STALE_BOOKS_SHOWN) {
+        terminal::print(format_args!("               {more} more; `--json` names all"))?;
+    }
     if !status.books_sound && !status.market_data_refusal.is_empty() {
         let words = format!("               the venue said: {}", status.market_data_refusal);
         terminal::print(words)?;
@@ -88,7 +97,7 @@ pub fn status(which: &Which) -> Result<(), Failure> {
         terminal::print(format_args!("  strategy     {name}: {state}, dropped {dropped}"))?;
     }
     for difference in &status.position_differences {
-        terminal::print(format_args!("  position     {difference}"))?;
+        terminal::print(format_args!("  position     when the session began, {difference}"))?;
     }
     let counted = status.counters.iter().filter(|(_, count)| *count > 0);
     let counted: Vec<String> = counted.map(|(name, count)| format!("{name} {count}")).collect();
@@ -183,13 +192,25 @@ pub fn positions(which: &Which) -> Result<(), Failure> {
             held.symbol,
             held.account,
             held.quantity,
-            held.average_price,
-            held.realised,
-            held.unrealised,
-            held.fees
+            shown(&held.average_price),
+            shown(&held.realised),
+            shown(&held.unrealised),
+            shown(&held.fees)
         ))?;
     }
     Ok(())
+}
+
+/// A decimal without what lies beyond its eighth place; `--json` has all of it.
+fn shown(decimal: &str) -> &str {
+    match decimal.split_once('.') {
+        Some((whole, places)) if places.len() > 8 => {
+            let cut = decimal.get(..whole.len() + 9).unwrap_or(decimal);
+            let cut = cut.trim_end_matches('0').trim_end_matches('.');
+            if cut == "-0" { "0" } else { cut }
+        }
+        _ => decimal,
+    }
 }
 
 /// All that it has, printed or written into a file.
@@ -239,4 +260,23 @@ pub fn reload(which: &Which) -> Result<(), Failure> {
         return terminal::print("nothing differs");
     }
     changes.iter().try_for_each(terminal::print)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shown;
+
+    #[test]
+    fn a_decimal_is_shown_to_its_eighth_place() {
+        for (decimal, text) in [
+            ("-0.173333333333333334", "-0.17333333"),
+            ("-0.000000000026666666", "0"),
+            ("12.500000000000000001", "12.5"),
+            ("585.123456789", "585.12345678"),
+            ("7.00000001", "7.00000001"),
+            ("-3", "-3"),
+        ] {
+            assert_eq!(shown(decimal), text);
+        }
+    }
 }

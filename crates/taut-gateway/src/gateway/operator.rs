@@ -4,7 +4,7 @@ use std::net::{SocketAddr, SocketAddrV4};
 
 use taut_io::Kernel;
 use taut_journal::{State as RecoveredState, Writer};
-use taut_market_data::{FeedHandler, Source};
+use taut_market_data::{FeedHandler, Soundness, Source, Staleness};
 use taut_oms::{KillCause, KillScope, KillSwitch, Latched, OrderTable, PositionReport};
 use taut_sys::Address;
 use taut_types::{AccountId, InstrumentId, Lots, Nanos};
@@ -126,6 +126,15 @@ impl<C: Client, F: FeedHandler, K: Kernel, O: Observer, H: OrderHandler>
         let Core { orders, streams, .. } = &self.core;
         let of_stream = streams.as_ref().map_or("", |streams| streams.last_refusal());
         [orders.last_refusal(), of_stream]
+    }
+
+    /// The instruments whose books cannot be trusted, and why.
+    pub fn stale_books(&self) -> impl Iterator<Item = (InstrumentId, Staleness)> {
+        let Core { instruments, market, .. } = &self.core;
+        instruments.iter().filter_map(|it| match market.feed().soundness(it.id()) {
+            Soundness::Stale(why) => Some((it.id(), why)),
+            Soundness::Sound => None,
+        })
     }
 
     /// The venue takes orders at these addresses from now on, by priority: the next attempt to

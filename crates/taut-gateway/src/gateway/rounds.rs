@@ -14,8 +14,8 @@ use crate::order_entry::handler::OrderHandler;
 const MARKED_IN_A_ROW: usize = 32;
 
 impl<C: Client, F: FeedHandler, O: Observer, H: OrderHandler> Core<'_, C, F, O, H> {
-    /// An instrument that the venue has with other steps of prices or quantities is traded no more:
-    /// each order could be refused, or mean something else.
+    /// An instrument that the venue has by another symbol, or with other steps of prices or
+    /// quantities, is traded no more: each order could be refused, or mean something else.
     pub(super) fn compare_terms(&mut self) {
         let Self { streams, instruments, market, orders, .. } = self;
         let stop = |orders: &mut OrderSession<H>, id| {

@@ -6,7 +6,7 @@ use taut_io::{
     Admission, Completion, Handle, Io, IoError, Kernel, Limit, LoopConfig, Misuse, Operation,
     WaitStrategy,
 };
-use taut_sys::{Address, DatagramBatch, DatagramOptions, StreamOptions};
+use taut_sys::{Address, DatagramBatch, DatagramOptions, StreamOptions, monotonic};
 use taut_types::Nanos;
 
 use crate::rig::{Event, Rig, any, keep, received, received_length};
@@ -221,6 +221,23 @@ pub fn cancelling_completes_and_receiving_can_start_again<K: Kernel>(kernel: K) 
     rig.io().receive(far).unwrap();
     rig.until("bytes after the new start", |log| received(log, far) == b"meanwhile");
     assert_eq!(rig.log.iter().filter(|event| **event == cancelled).count(), 1);
+}
+
+/// On a clock that goes on while nobody looks.
+pub fn a_connection_that_stands_is_in_time_however_late_the_loop_looks<K: Kernel>(kernel: K) {
+    let mut rig = rig(kernel);
+    let options = StreamOptions::default();
+    let listener = rig.io().listen(&any(), &options, &Admission::OPEN).unwrap();
+    let to = rig.io().local_address(listener).unwrap();
+    let deadline = monotonic() + Nanos::from_millis(1);
+    let near = rig.io().connect(&to, &options, Some(deadline)).unwrap();
+    while monotonic() < deadline + Nanos::from_millis(1) {}
+    let is_near = |event: &Event| match event {
+        Event::Connected(stream) | Event::Closed(stream, _) => *stream == near,
+        _ => false,
+    };
+    rig.until("an end of the connect", |log| log.iter().any(is_near));
+    assert!(rig.log.contains(&Event::Connected(near)), "{:?}", rig.log);
 }
 
 pub fn a_receive_deadline_fires_as_a_typed_error<K: Kernel>(kernel: K) {

@@ -9,7 +9,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use taut_book::LevelBook;
-use taut_types::{Instrument, InstrumentId, Nanos, Price, Qty, SequenceNumber};
+use taut_types::{Instrument, InstrumentId, Nanos, Price, Qty, SequenceNumber, Symbol};
 
 use crate::event::{BestPrices, EventKind, MarketSink, Soundness, Staleness};
 use crate::feed::{Arbiter, ArbiterConfig, FeedConfig, Line, Recovery, Replay, Verdict};
@@ -57,8 +57,8 @@ pub struct NativeFeed {
     /// See [`NativeFeed::tell_orders`].
     tells_orders: bool,
     followed: Followed,
-    /// Price step and quantity step of each, in the books' places.
-    steps: Box<[(Price, Qty)]>,
+    /// Symbol, price step and quantity step of each, in the books' places.
+    terms: Box<[(Symbol, Price, Qty)]>,
     /// Places of those that the feed defines otherwise, until it is asked.
     contradicted: Vec<usize>,
     loading: Loading,
@@ -110,7 +110,7 @@ impl NativeFeed {
             places: Places::default(),
             tells_orders: false,
             followed: Followed::new(config.instruments, config.level_capacity)?,
-            steps: config.instruments.iter().map(|it| (it.tick(), it.lot())).collect(),
+            terms: config.instruments.iter().map(|it| (it.symbol(), it.tick(), it.lot())).collect(),
             contradicted: Vec::with_capacity(config.instruments.len()),
             loading: Loading::new(config.level_capacity),
             told: Soundness::Stale(Staleness::Joining),
@@ -279,11 +279,14 @@ impl NativeFeed {
     /// Holds what the feed says of an instrument against what is known of it.
     fn compare(&mut self, definition: &InstrumentDefinition) {
         let at = self.followed.place(definition.instrument);
-        let Some((tick, lot)) = self.steps.get(at) else { return };
+        let Some((symbol, tick, lot)) = self.terms.get(at) else { return };
         let told = Qty { mantissa: definition.lot_mantissa, decimals: definition.lot_decimals };
         let decimals = lot.decimals.max(told.decimals);
         let [lot, told] = [*lot, told].map(|lot| lot.with_decimals(decimals));
-        let is_same = definition.tick == *tick && lot.is_some() && lot == told;
+        let is_same = definition.symbol == *symbol
+            && definition.tick == *tick
+            && lot.is_some()
+            && lot == told;
         if !is_same && !self.contradicted.contains(&at) {
             self.contradicted.push(at);
         }

@@ -176,7 +176,7 @@ impl fmt::Display for KillCause {
             Self::LossLimit => "loss limit",
             Self::DeadMan => "dead man's timer",
             Self::Unreadable => "state of the kill switch that could not be read",
-            Self::ReferenceData => "price or quantity step that is no longer the venue's",
+            Self::ReferenceData => "the venue has another symbol, price step or quantity step here",
             Self::Positions => "position that is another one at the venue",
         })
     }

@@ -9,12 +9,13 @@ use std::time::Duration;
 use taut_gateway::{OpenOrder, Owner, Regions, Views};
 use taut_ipc::Segment;
 use taut_lat::{PathSnapshot, Stage};
+use taut_market_data::Staleness;
 use taut_oms::{Balance, Latched, PositionKey, PositionReport};
 use taut_sys::{
     ControlListener, Doorbell, Wait, monotonic, process_id, reload_requests, stop_requests,
     wait_readable,
 };
-use taut_types::{Instrument, Nanos, RequestId, Side};
+use taut_types::{Instrument, InstrumentId, Nanos, RequestId, Side};
 
 use crate::control::{Channel, Incoming};
 use crate::error::RunnerError;
@@ -23,7 +24,7 @@ use crate::service::names::Names;
 use crate::service::place::Place;
 use crate::service::protocol::{
     BalanceLine, ControlReply, ControlRequest, LatchLine, LimitLine, OrderLine, PositionLine,
-    ScopeName, Snapshot, StageLine, Status, StrategyLine,
+    ScopeName, Snapshot, StageLine, StaleBook, Status, StrategyLine,
 };
 use crate::service::reload::Differences;
 use crate::service::rules::Rules;
@@ -526,6 +527,7 @@ impl<'a> Listener<'a> {
             market_data_refusal,
             paper: self.file.is_paper,
             books_sound: glance.books_sound,
+            stale_books: self.stale_books(&glance.stale_books),
             killed: !glance.killed.is_empty(),
             latches: self.latch_lines(&glance.killed),
             instruments: self.instruments.len(),
@@ -534,6 +536,16 @@ impl<'a> Listener<'a> {
             position_differences: glance.position_differences,
             counters: glance.counters,
         }))
+    }
+
+    fn stale_books(&self, stale: &[(InstrumentId, Staleness)]) -> Vec<StaleBook> {
+        let symbol = |id: InstrumentId| {
+            let found = self.instruments.iter().find(|it| it.id() == id);
+            found.map_or_else(|| format!("instrument {}", id.0), |it| it.symbol().to_string())
+        };
+        let named = |&(id, why): &(_, Staleness)| (symbol(id), why.to_string());
+        let books = stale.iter().map(named);
+        books.map(|(symbol, reason)| StaleBook { symbol, reason }).collect()
     }
 
     fn latch_lines(&self, killed: &[(Latched, Option<Nanos>)]) -> Vec<LatchLine> {

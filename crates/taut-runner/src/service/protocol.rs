@@ -194,6 +194,9 @@ pub struct Status {
     pub paper: bool,
     /// Whether all books can be trusted.
     pub books_sound: bool,
+    /// The instruments whose books cannot be trusted, and why.
+    #[serde(default)]
+    pub stale_books: Vec<StaleBook>,
     /// Whether it was killed and not revived.
     pub killed: bool,
     /// What is killed.
@@ -210,6 +213,15 @@ pub struct Status {
     pub position_differences: Vec<String>,
     /// What it has counted, by name.
     pub counters: Vec<(String, u64)>,
+}
+
+/// A book that cannot be trusted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StaleBook {
+    /// The instrument.
+    pub symbol: String,
+    /// The reason, in words.
+    pub reason: String,
 }
 
 /// A strategy of the settings.

@@ -1,9 +1,10 @@
 //! What the two threads of a gateway's process say to each other.
 
 use taut_gateway::{OpenOrder, OrderFilter, Owner, RiskRules};
+use taut_market_data::Staleness;
 use taut_oms::{Balance, KillScope, Latched, PositionReport};
 use taut_sys::Address;
-use taut_types::Nanos;
+use taut_types::{InstrumentId, Nanos};
 
 use crate::service::dead_men::Watched;
 use crate::service::usage::Usage;
@@ -78,6 +79,8 @@ pub struct Glance {
     /// What the venue said when it refused a session, for orders and for market data.
     pub refusals: [String; 2],
     pub books_sound: bool,
+    /// The instruments whose books are not, and why.
+    pub stale_books: Vec<(InstrumentId, Staleness)>,
     /// What is killed, and since which UTC.
     pub killed: Vec<(Latched, Option<Nanos>)>,
     pub open_orders: usize,

@@ -638,13 +638,19 @@ fn instruments_that_cannot_be_told_apart_are_refused() {
 
 #[test]
 fn an_instrument_that_the_feed_defines_otherwise_is_named() {
-    let own = [1, 2, 3, 4].map(instrument);
+    let own = [1, 2, 3, 4, 5].map(instrument);
     let of =
         |at: usize, tick, lot| Instrument::new(own[at].id(), own[at].symbol(), tick, lot).unwrap();
     let (tick, lot) = (own[0].tick(), |mantissa, decimals| Qty { mantissa, decimals });
-    // As it is, the same written otherwise, another tick, another lot.
-    let told =
-        [own[0], of(1, tick, lot(10, 3)), of(2, Price(2), own[2].lot()), of(3, tick, lot(2, 4))];
+    let renamed = Instrument::new(own[4].id(), own[0].symbol(), tick, own[4].lot()).unwrap();
+    // As it is, the same written otherwise, another tick, another lot, another symbol.
+    let told = [
+        own[0],
+        of(1, tick, lot(10, 3)),
+        of(2, Price(2), own[2].lot()),
+        of(3, tick, lot(2, 4)),
+        renamed,
+    ];
     let mut publisher = Publisher::new(&told, STREAM, 1);
     let config = NativeConfig {
         instruments: &own,
@@ -662,8 +668,9 @@ fn an_instrument_that_the_feed_defines_otherwise_is_named() {
         named.sort_unstable();
         named
     };
-    assert_eq!(cycle(&mut feed), [InstrumentId(3), InstrumentId(4)]);
-    assert_eq!(cycle(&mut feed), [InstrumentId(3), InstrumentId(4)], "as long as it says so");
+    let others = [3, 4, 5].map(InstrumentId);
+    assert_eq!(cycle(&mut feed), others);
+    assert_eq!(cycle(&mut feed), others, "as long as it says so");
 }
 
 /// A feed of two instruments, of which one is followed, and what it tells of statuses and books.

@@ -432,6 +432,7 @@ impl<'a, 'm, C: Attachable, F: FeedHandler, H: OrderHandler, O: Observer>
             order_address: self.gateway.order_address(),
             refusals: self.gateway.refusals().map(str::to_owned),
             books_sound: counters.live != 0,
+            stale_books: self.gateway.stale_books().collect(),
             killed: self.gateway.killed().collect(),
             open_orders,
             attached,
