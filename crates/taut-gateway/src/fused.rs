@@ -59,6 +59,8 @@ pub struct FusedClient<S> {
     next_number: u64,
     /// It has been told what it begins with.
     has_begun: bool,
+    /// Orders that were handed over to it, until it is told of them.
+    inherited: Vec<ClientOrderId>,
     /// How the gateway is, as it was told last.
     status: Option<GatewayStatus>,
     /// It has been told that it may trade.
@@ -85,6 +87,7 @@ impl<S: Strategy> FusedClient<S> {
             queue,
             next_number: first_number,
             has_begun: false,
+            inherited: Vec::new(),
             status: None,
             is_ready: false,
             alarms: Alarms::default(),
@@ -141,6 +144,15 @@ impl<S: Strategy> FusedClient<S> {
         events.extend([GatewayEvent::OrderEntry { is_up }, GatewayEvent::DownloadEnd]);
         for event in events {
             self.gateway_event(clock, state, now, &event);
+        }
+    }
+
+    /// Tells it of orders that are its own since the last time.
+    fn tell_inherited<G: GatewayState>(&mut self, clock: &Clock, state: &G, now: Nanos) {
+        for id in std::mem::take(&mut self.inherited) {
+            if let Some(order) = state.order(self.queue.owner, id) {
+                self.gateway_event(clock, state, now, &GatewayEvent::OpenOrder(order));
+            }
         }
     }
 
@@ -212,7 +224,7 @@ impl<S: Strategy> Client for FusedClient<S> {
         update: &OrderUpdate,
     ) {
         // An order that was recovered may be another one's, who is not here.
-        if Owner::of(update.id) != self.queue.owner {
+        if state.owner_of(update.id) != self.queue.owner {
             return;
         }
         self.with_entry(clock, state, TickStamps::NONE, |strategy, entry| {
@@ -249,7 +261,15 @@ impl<S: Strategy> Client for FusedClient<S> {
         self.queue.requests.pop_front()
     }
 
+    fn inherited(&mut self, owner: Owner, orders: &[ClientOrderId]) {
+        // Before it begins it is told of all that it has.
+        if owner == self.queue.owner && self.has_begun {
+            self.inherited.extend(orders);
+        }
+    }
+
     fn timer(&mut self, clock: &Clock, state: &impl GatewayState, now: Nanos) {
+        self.tell_inherited(clock, state, now);
         self.tell_status(clock, state, now);
         let (mut rest, round) = (self.rest, self.alarms.round());
         while let Some(token) = self.alarms.next(now, round) {

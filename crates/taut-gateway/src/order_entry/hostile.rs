@@ -6,6 +6,7 @@
 
 mod backup;
 mod copies;
+mod hand_over;
 mod inverse;
 mod kill;
 mod limits;
@@ -182,8 +183,12 @@ impl<'m, H: OrderHandler> World<'m, H> {
     }
 
     pub(super) fn request(&mut self, id: ClientOrderId, kind: RequestKind) {
+        self.request_by(Owner::of(id), id, kind);
+    }
+
+    fn request_by(&mut self, owner: Owner, id: ClientOrderId, kind: RequestKind) {
         let (origin, offsets) = (Nanos::ZERO, StageOffsets::ZERO);
-        let request = Request { id, kind, only_if: None, tag: 0, origin, offsets };
+        let request = Request { id, owner, kind, only_if: None, tag: 0, origin, offsets };
         let Ends { orders, recorders, updates, clock, .. } = &mut self.ends;
         *clock = clock_at(self.events.io().now());
         let io = self.events.io();
