@@ -39,6 +39,8 @@ pub enum Command {
     /// The operator is there; whether that is asked for.
     Alive,
     CancelAll(OrderFilter),
+    /// The open orders of the first made the second's: how many.
+    HandOver(Owner, Owner),
     /// The end.
     Stop,
 }
@@ -47,8 +49,9 @@ pub enum Command {
 #[derive(Debug)]
 pub enum Answer {
     Done(bool),
+    HandedOver(usize),
     Status(Box<Glance>),
-    Orders(Vec<OpenOrder>),
+    Orders(Vec<(Owner, OpenOrder)>),
     Positions(Vec<PositionReport>),
     Usage(Box<Usage>),
     Picture(Box<Picture>),
@@ -64,7 +67,8 @@ pub enum Answer {
 pub struct Picture {
     pub utc: Nanos,
     pub positions: Vec<PositionReport>,
-    pub orders: Vec<OpenOrder>,
+    /// With whose they are.
+    pub orders: Vec<(Owner, OpenOrder)>,
     pub balances: Vec<Balance>,
     pub killed: Vec<(Latched, Option<Nanos>)>,
 }
