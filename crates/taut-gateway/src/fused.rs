@@ -290,10 +290,10 @@ impl<S: Strategy> Client for FusedClient<S> {
 #[cfg(test)]
 mod tests {
     use taut_oms::{MessageKind, MessagesOf, OrderState, RateWarning};
-    use taut_types::{Lots, Price, Side, StrategyId, UserId};
+    use taut_types::{Lots, OrderTerms, Price, Side, StrategyId, UserId};
 
     use super::*;
-    use crate::message::UpdateKind;
+    use crate::message::{OpenOrder, UpdateKind};
     use crate::strategy::Trading;
     use crate::testing::Known;
 
@@ -364,6 +364,42 @@ mod tests {
             client.order_update(&clock, &known, Nanos(1), &update);
         }
         assert_eq!(client.strategy().0, [owner.order(1)]);
+    }
+
+    #[test]
+    fn an_order_that_is_handed_over_to_it_is_told_once() {
+        let (clock, mut known) = (Clock::vdso(), Known::new(0));
+        let other = Owner { user: UserId(2), strategy: StrategyId(3) };
+        let terms = OrderTerms::limit(InstrumentId(0), Side::Buy, Price(2), Lots(1));
+        let orders = [1, 2].map(|number| OpenOrder {
+            id: other.order(number),
+            version: 1,
+            terms,
+            price_asked: terms.price,
+            lots_asked: terms.lots,
+            state: OrderState::Working,
+            lots_open: terms.lots,
+            tag: 0,
+        });
+        let mut client = FusedClient::new(Told::default());
+        let told = |client: &FusedClient<Told>| -> Vec<ClientOrderId> {
+            let orders = client.strategy().0.iter().filter_map(|event| match event {
+                GatewayEvent::OpenOrder(order) => Some(order.id),
+                _ => None,
+            });
+            orders.collect()
+        };
+        let ids = orders.map(|order| order.id);
+        // The first before it begins, the second while it trades; a third is another one's.
+        for (order, at) in orders.into_iter().zip(1..) {
+            known.orders.push(order);
+            known.handed_over.push((order.id, Owner::default()));
+            client.inherited(Owner::default(), &[order.id]);
+            client.inherited(other, &[other.order(3)]);
+            client.timer(&clock, &known, Nanos(at));
+            client.timer(&clock, &known, Nanos(at));
+            assert_eq!(told(&client), ids[..at as usize]);
+        }
     }
 
     #[test]

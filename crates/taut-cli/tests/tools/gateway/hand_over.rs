@@ -141,7 +141,8 @@ fn an_heir_that_cannot_be_is_named_and_none_is_for_a_strategy_in_the_gateways_th
     }
     world.write_settings("when_gone = { hand_over_to = \"first\" }\nkeep_ms = 1000\n");
     let checked = run(&["gateway", "check", path]);
-    assert!(checked.status.success(), "{}", text(&checked.stderr));
+    let said = told(&checked);
+    assert!(said.contains("become those of first") && said.contains("1000 ms long"), "{said}");
 
     let keys = world.path("strategy.toml");
     std::fs::write(&keys, "name = \"second\"\n").expect("a file");
