@@ -47,6 +47,8 @@ pub(super) struct World<'m, H = Fix44> {
     housekeeper: Housekeeper,
     /// Where copies of the venue's reports go.
     copies: Option<copies::Reader>,
+    /// Who gets all orders after the next step, where they change hands.
+    heirs: Option<[Owner; 2]>,
 }
 
 pub(super) struct Ends<'m, H> {
@@ -166,7 +168,7 @@ impl<'m, H: OrderHandler> World<'m, H> {
         let recorders = Recorders::new(&Regions::of(segment).unwrap()).unwrap();
         let (updates, gave_up) = (Vec::new(), None);
         let ends = Ends { orders, venue, backup, recorders, updates, clock, gave_up };
-        Self { events, ends, housekeeper, copies: None }
+        Self { events, ends, housekeeper, copies: None, heirs: None }
     }
 
     /// Virtual time goes by.
@@ -183,7 +185,7 @@ impl<'m, H: OrderHandler> World<'m, H> {
     }
 
     pub(super) fn request(&mut self, id: ClientOrderId, kind: RequestKind) {
-        self.request_by(Owner::of(id), id, kind);
+        self.request_by(self.ends.orders.owner_of(id), id, kind);
     }
 
     fn request_by(&mut self, owner: Owner, id: ClientOrderId, kind: RequestKind) {
@@ -218,6 +220,7 @@ impl<'m, H: OrderHandler> World<'m, H> {
         self.pass_on_copies();
         // What is under way arrives.
         self.pass(Nanos::from_millis(1));
+        self.change_hands();
     }
 
     pub(super) fn position(&self) -> i64 {
@@ -350,6 +353,15 @@ fn run(behaviour: &Behaviour) {
 }
 
 fn run_with(behaviour: &Behaviour, prepare: impl FnOnce(&mut World<'_>)) {
+    run_between(behaviour, prepare, |_| {});
+}
+
+/// Prepared like this, and looked at like this at the end.
+fn run_between(
+    behaviour: &Behaviour,
+    prepare: impl FnOnce(&mut World<'_>),
+    end: impl FnOnce(&World<'_>),
+) {
     let &Behaviour { name, ref script, position, state, told } = behaviour;
     let segment = Segment::create("hostile", &Regions::LAYOUT).unwrap();
     let folder = tempfile::tempdir().unwrap();
@@ -401,6 +413,7 @@ fn run_with(behaviour: &Behaviour, prepare: impl FnOnce(&mut World<'_>)) {
     if heard.iter().any(|word| Trouble::ALL.iter().any(|it| *word == format!("{it:?}"))) {
         assert!(world.ends.orders.quarantine().count() > 0, "{name}");
     }
+    end(&world);
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Orders that become another strategy's, and a gateway that is killed behind that.
 
+use std::cell::Cell;
+
 use taut_oms::{KillCause, KillScope, PositionKey};
 use taut_types::{StrategyId, UserId};
 
@@ -10,7 +12,7 @@ use super::*;
 const FIRST: Owner = Owner::of(ORDER);
 const SECOND: Owner = Owner { user: UserId(7), strategy: StrategyId(9) };
 
-impl World<'_> {
+impl<H: OrderHandler> World<'_, H> {
     fn hand_over(&mut self, from: Owner, to: Owner) -> Vec<ClientOrderId> {
         let Ends { orders, clock, .. } = &mut self.ends;
         orders.hand_over(clock.now(), from, to)
@@ -27,6 +29,14 @@ impl World<'_> {
     fn counted(&self, owner: Owner) -> (u32, u32) {
         let risk = self.ends.orders.risk();
         (risk.user_open_orders(owner.user), risk.strategy_open_orders(owner.strategy))
+    }
+
+    /// All orders become another one's, where they change hands.
+    pub(super) fn change_hands(&mut self) {
+        if let Some([from, to]) = self.heirs {
+            self.hand_over(from, to);
+            self.heirs = Some([to, from]);
+        }
     }
 
     fn last(&self) -> UpdateKind {
@@ -118,4 +128,29 @@ fn an_order_that_was_handed_over_is_the_heirs_to_change_and_to_cancel_and_nobody
     world.step("er F 1 E7 1 5 11={2}|38=13|151=0");
     assert_eq!((world.held(FIRST), world.held(SECOND)), (4, 1));
     assert_is_recovered(&world, folder.path(), "late");
+}
+
+/// Risk counts every open order once, for one of the two.
+fn assert_counts_each_once(world: &World<'_>, when: &str) {
+    let open = world.ends.orders.table().open_count() as u32;
+    let [first, second] = [FIRST, SECOND].map(|owner| world.counted(owner));
+    assert_eq!((first.0 + second.0, first.1 + second.1), (open, open), "{when}");
+    assert_eq!(world.held(FIRST) + world.held(SECOND), world.position(), "{when}");
+}
+
+#[test]
+fn a_venue_may_do_what_it_likes_with_orders_that_change_hands_at_every_step() {
+    let (mut failed, traded) = (Vec::new(), Cell::new(0));
+    for behaviour in &behaviours() {
+        let end = |world: &World<'_>| {
+            assert_counts_each_once(world, behaviour.name);
+            traded.set(traded.get() + u32::from(world.held(SECOND) != 0));
+        };
+        let run = || run_between(behaviour, |world| world.heirs = Some([FIRST, SECOND]), end);
+        if std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_err() {
+            failed.push(behaviour.name);
+        }
+    }
+    assert!(failed.is_empty(), "{}: {failed:#?}", failed.len());
+    assert!(traded.get() > 10, "{} times something traded in the other hands", traded.get());
 }
