@@ -5,7 +5,7 @@ use std::cell::Cell;
 use taut_oms::{KillCause, KillScope, PositionKey};
 use taut_types::{StrategyId, UserId};
 
-use super::restart::assert_is_recovered;
+use super::restart::{assert_is_recovered, cut, records};
 use super::*;
 
 /// Who sends the order of the scripts.
@@ -80,6 +80,40 @@ fn an_order_that_was_handed_over_is_the_heirs_with_all_that_comes_of_it_after_a_
     assert_eq!(world.ends.orders.owner_of(ORDER), SECOND);
     assert_eq!((world.held(FIRST), world.held(SECOND)), (4, 2));
     assert_eq!((world.counted(FIRST), world.counted(SECOND)), ((0, 0), (1, 1)));
+}
+
+#[test]
+fn a_gateway_that_is_killed_at_any_record_knows_whose_the_order_was_then() {
+    let segment = Segment::create("heir", &Regions::LAYOUT).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let mut world = World::new(&segment, folder.path());
+    world.pass(Nanos::from_millis(50));
+    ["order", "er 0 0 E1 0 0", "er F 1 E2 4 4"].into_iter().for_each(|step| world.step(step));
+    assert_eq!(world.hand_over(FIRST, SECOND), [ORDER]);
+    world.step("er F 1 E3 2 6");
+    assert_eq!(world.hand_over(SECOND, FIRST), [ORDER]);
+    world.step("er F 1 E4 1 7");
+    drop(world);
+    let (bytes, ends) = records(folder.path());
+    let mut seen = Vec::new();
+    // Behind the record of the order itself.
+    for end in ends.into_iter().skip(2) {
+        let folder = cut(&bytes, end);
+        let world = World::new(&segment, folder.path());
+        assert_is_recovered(&world, folder.path(), "cut");
+        let owner = world.ends.orders.owner_of(ORDER);
+        seen.push((owner, world.held(FIRST), world.held(SECOND)));
+    }
+    seen.dedup();
+    let expected = [
+        (FIRST, 0, 0),
+        (FIRST, 4, 0),
+        (SECOND, 4, 0),
+        (SECOND, 4, 2),
+        (FIRST, 4, 2),
+        (FIRST, 5, 2),
+    ];
+    assert_eq!(seen, expected);
 }
 
 #[test]

@@ -59,7 +59,7 @@ pub fn assert_is_recovered(world: &World<'_>, folder: &Path, when: &str) {
 }
 
 /// The bytes of the journal in a folder, and where its records end, the first one's beginning too.
-fn records(folder: &Path) -> (Vec<u8>, Vec<usize>) {
+pub fn records(folder: &Path) -> (Vec<u8>, Vec<usize>) {
     let mut ends = Vec::new();
     read(folder, SETTINGS.executions_max, &mut |shown| {
         assert_eq!(shown.segment, 1, "one segment is enough");
@@ -73,7 +73,7 @@ fn records(folder: &Path) -> (Vec<u8>, Vec<usize>) {
 }
 
 /// A journal that ends there.
-fn cut(bytes: &[u8], end: usize) -> TempDir {
+pub fn cut(bytes: &[u8], end: usize) -> TempDir {
     let (folder, mut bytes) = (tempfile::tempdir().unwrap(), bytes.to_vec());
     bytes[end..].fill(0);
     fs::write(folder.path().join(segment_name(1)), bytes).unwrap();
