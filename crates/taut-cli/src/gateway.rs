@@ -143,6 +143,15 @@ enum Verb {
         /// The strategy
         strategy: String,
     },
+    /// Make the open orders of a strategy that is not attached another one's
+    HandOver {
+        #[command(flatten)]
+        which: Which,
+        /// The strategy that has them
+        from: String,
+        /// The strategy that gets them, now or when it attaches
+        to: String,
+    },
     /// End the gateway: cancel the open orders, log out
     Stop(Which),
 }
@@ -206,6 +215,10 @@ impl Verb {
             Self::CancelAll { which, filter } => {
                 let filter = filter.names();
                 operator::act(which, &service::ControlRequest::CancelAll { filter })
+            }
+            Self::HandOver { which, from, to } => {
+                let (from, to) = (from.clone(), to.clone());
+                operator::act(which, &service::ControlRequest::HandOver { from, to })
             }
             Self::Drop { which, strategy } => {
                 let strategy = strategy.clone();

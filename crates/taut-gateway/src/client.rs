@@ -44,8 +44,12 @@ pub trait GatewayState {
     fn trading_status(&self, _instrument: InstrumentId) -> Option<TradingStatus> {
         None
     }
-    /// An order that is not over.
-    fn order(&self, _id: ClientOrderId) -> Option<OpenOrder> {
+    /// Whose an order is: who sent it, unless it was handed over.
+    fn owner_of(&self, id: ClientOrderId) -> Owner {
+        Owner::of(id)
+    }
+    /// An order of the owner's that is not over.
+    fn order(&self, _owner: Owner, _id: ClientOrderId) -> Option<OpenOrder> {
         None
     }
     /// Shows the owner's orders that are not over.
@@ -108,6 +112,15 @@ pub trait Client {
 
     /// The next request.
     fn next_request(&mut self) -> Option<Request>;
+
+    /// The next strategy that is gone and whose open orders are to become another one's, and that
+    /// one.
+    fn poll_hand_over(&mut self) -> Option<(Owner, Owner)> {
+        None
+    }
+
+    /// These open orders are the owner's from now on: it is told of each.
+    fn inherited(&mut self, _owner: Owner, _orders: &[ClientOrderId]) {}
 
     /// Whether somebody answers from another thread or process: a request may come soon after what
     /// was told.
@@ -257,7 +270,8 @@ impl<Q: RequestQueue, S> Entry<'_, Q, S> {
             let now = self.clock.now();
             offsets.set_end(Stage::Strategy, now.since(self.origin).0.unsigned_abs());
         }
-        let request = Request { id, kind, only_if, tag, origin: self.origin, offsets };
+        let (owner, origin) = (self.queue.owner(place), self.origin);
+        let request = Request { id, owner, kind, only_if, tag, origin, offsets };
         self.queue.push(place, &request, self.mark)
     }
 }
@@ -304,9 +318,8 @@ impl<Q: RequestQueue, S: GatewayState> State for Entry<'_, Q, S> {
     }
 
     fn order(&self, id: ClientOrderId) -> Option<OpenOrder> {
-        let owner = Owner::of(id);
-        let is_own = (0..self.queue.gateways()).any(|place| self.queue.owner(place) == owner);
-        let known = if is_own { self.state.order(id) } else { None };
+        let owners = (0..self.queue.gateways()).map(|place| self.queue.owner(place));
+        let known = { owners }.find_map(|owner| self.state.order(owner, id));
         known.or_else(|| self.created(id)).map(|order| self.as_asked(order))
     }
 

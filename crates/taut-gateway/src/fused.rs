@@ -59,6 +59,8 @@ pub struct FusedClient<S> {
     next_number: u64,
     /// It has been told what it begins with.
     has_begun: bool,
+    /// Orders that were handed over to it, until it is told of them.
+    inherited: Vec<ClientOrderId>,
     /// How the gateway is, as it was told last.
     status: Option<GatewayStatus>,
     /// It has been told that it may trade.
@@ -85,6 +87,7 @@ impl<S: Strategy> FusedClient<S> {
             queue,
             next_number: first_number,
             has_begun: false,
+            inherited: Vec::new(),
             status: None,
             is_ready: false,
             alarms: Alarms::default(),
@@ -141,6 +144,15 @@ impl<S: Strategy> FusedClient<S> {
         events.extend([GatewayEvent::OrderEntry { is_up }, GatewayEvent::DownloadEnd]);
         for event in events {
             self.gateway_event(clock, state, now, &event);
+        }
+    }
+
+    /// Tells it of orders that are its own since the last time.
+    fn tell_inherited<G: GatewayState>(&mut self, clock: &Clock, state: &G, now: Nanos) {
+        for id in std::mem::take(&mut self.inherited) {
+            if let Some(order) = state.order(self.queue.owner, id) {
+                self.gateway_event(clock, state, now, &GatewayEvent::OpenOrder(order));
+            }
         }
     }
 
@@ -212,7 +224,7 @@ impl<S: Strategy> Client for FusedClient<S> {
         update: &OrderUpdate,
     ) {
         // An order that was recovered may be another one's, who is not here.
-        if Owner::of(update.id) != self.queue.owner {
+        if state.owner_of(update.id) != self.queue.owner {
             return;
         }
         self.with_entry(clock, state, TickStamps::NONE, |strategy, entry| {
@@ -249,7 +261,15 @@ impl<S: Strategy> Client for FusedClient<S> {
         self.queue.requests.pop_front()
     }
 
+    fn inherited(&mut self, owner: Owner, orders: &[ClientOrderId]) {
+        // Before it begins it is told of all that it has.
+        if owner == self.queue.owner && self.has_begun {
+            self.inherited.extend(orders);
+        }
+    }
+
     fn timer(&mut self, clock: &Clock, state: &impl GatewayState, now: Nanos) {
+        self.tell_inherited(clock, state, now);
         self.tell_status(clock, state, now);
         let (mut rest, round) = (self.rest, self.alarms.round());
         while let Some(token) = self.alarms.next(now, round) {
@@ -270,10 +290,10 @@ impl<S: Strategy> Client for FusedClient<S> {
 #[cfg(test)]
 mod tests {
     use taut_oms::{MessageKind, MessagesOf, OrderState, RateWarning};
-    use taut_types::{Lots, Price, Side, StrategyId, UserId};
+    use taut_types::{Lots, OrderTerms, Price, Side, StrategyId, UserId};
 
     use super::*;
-    use crate::message::UpdateKind;
+    use crate::message::{OpenOrder, UpdateKind};
     use crate::strategy::Trading;
     use crate::testing::Known;
 
@@ -344,6 +364,42 @@ mod tests {
             client.order_update(&clock, &known, Nanos(1), &update);
         }
         assert_eq!(client.strategy().0, [owner.order(1)]);
+    }
+
+    #[test]
+    fn an_order_that_is_handed_over_to_it_is_told_once() {
+        let (clock, mut known) = (Clock::vdso(), Known::new(0));
+        let other = Owner { user: UserId(2), strategy: StrategyId(3) };
+        let terms = OrderTerms::limit(InstrumentId(0), Side::Buy, Price(2), Lots(1));
+        let orders = [1, 2].map(|number| OpenOrder {
+            id: other.order(number),
+            version: 1,
+            terms,
+            price_asked: terms.price,
+            lots_asked: terms.lots,
+            state: OrderState::Working,
+            lots_open: terms.lots,
+            tag: 0,
+        });
+        let mut client = FusedClient::new(Told::default());
+        let told = |client: &FusedClient<Told>| -> Vec<ClientOrderId> {
+            let orders = client.strategy().0.iter().filter_map(|event| match event {
+                GatewayEvent::OpenOrder(order) => Some(order.id),
+                _ => None,
+            });
+            orders.collect()
+        };
+        let ids = orders.map(|order| order.id);
+        // The first before it begins, the second while it trades; a third is another one's.
+        for (order, at) in orders.into_iter().zip(1..) {
+            known.orders.push(order);
+            known.handed_over.push((order.id, Owner::default()));
+            client.inherited(Owner::default(), &[order.id]);
+            client.inherited(other, &[other.order(3)]);
+            client.timer(&clock, &known, Nanos(at));
+            client.timer(&clock, &known, Nanos(at));
+            assert_eq!(told(&client), ids[..at as usize]);
+        }
     }
 
     #[test]

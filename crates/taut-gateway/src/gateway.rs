@@ -332,6 +332,8 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer, H: OrderHandler>
         core.tell_order_entry(now);
         core.has_joined = core.has_joined || core.market.has_joined(&core.instruments);
         core.with_client(|client, clock, state| client.timer(clock, state, now));
+        self.hand_over_of_the_gone();
+        let core = &mut self.core;
         if std::mem::take(&mut core.came_up) || (core.was_up && now >= self.cancel_due) {
             self.cancel_due = now + CANCEL_AGAIN;
             self.cancel_what_stayed_killed()?;

@@ -186,8 +186,8 @@ impl GatewayState for Replicas {
         self.of(instrument)?.trading_status(instrument)
     }
 
-    fn order(&self, id: ClientOrderId) -> Option<OpenOrder> {
-        self.of.iter().find_map(|replica| replica.order(id))
+    fn order(&self, owner: Owner, id: ClientOrderId) -> Option<OpenOrder> {
+        self.of.iter().find_map(|replica| replica.order(owner, id))
     }
 
     fn visit_orders(&self, owner: Owner, visit: &mut dyn FnMut(&OpenOrder)) {

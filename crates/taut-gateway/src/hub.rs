@@ -4,7 +4,7 @@
 mod download;
 mod slot;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use taut_lat::StageOffsets;
 use taut_market_data::{Event, EventKind, Soundness};
@@ -38,9 +38,17 @@ pub enum WhenGone {
     Cancel,
     /// They wait for its return, for so long, or without a time for ever; then they are cancelled.
     Keep(Option<Nanos>),
+    /// They become another strategy's at once, with the requests about them that are under way.
+    HandOver {
+        /// Whose.
+        to: Owner,
+        /// While that one has no place they wait for it for so long, or without a time for ever;
+        /// then they are cancelled.
+        wait: Option<Nanos>,
+    },
 }
 
-/// Orders that wait for their strategy: for how long, and until when.
+/// Orders that wait for the strategy that owns them: for how long, and until when.
 #[derive(Clone, Copy, Debug)]
 struct Kept {
     span: Option<Nanos>,
@@ -56,7 +64,7 @@ pub struct SlotId(usize);
 /// Market events are published once, for all of them. Whoever reads too slowly is overtaken, told
 /// what it lost, and told its books anew; nobody else notices. Replies to one strategy lose
 /// nothing: a strategy that leaves a whole ring of them unread is dropped, and its orders are
-/// cancelled, or [kept](WhenGone) for its return.
+/// cancelled, or [kept](WhenGone) for its return, or handed over to another one.
 #[derive(Debug)]
 pub struct Hub<'m> {
     ticks: broadcast::Publisher<'m>,
@@ -79,6 +87,8 @@ pub struct Hub<'m> {
     /// What becomes of whose orders, where they are not cancelled, and whose wait.
     when_gone: BTreeMap<Owner, WhenGone>,
     kept: BTreeMap<Owner, Kept>,
+    /// Who is gone and whose orders are to become another one's, which is the second.
+    to_hand_over: VecDeque<(Owner, Owner)>,
     /// Strategies that were sent away: their orders are cancelled in any case.
     evicted: BTreeSet<Owner>,
 }
@@ -103,6 +113,7 @@ impl<'m> Hub<'m> {
             cancel_due: Nanos::ZERO,
             when_gone: BTreeMap::new(),
             kept: BTreeMap::new(),
+            to_hand_over: VecDeque::new(),
             evicted: BTreeSet::new(),
         })
     }
@@ -138,8 +149,9 @@ impl<'m> Hub<'m> {
     /// A strategy takes the place: it is told what it begins with. False when somebody has the
     /// place, or the owner has another one: two strategies would be told of each other's orders.
     pub fn attach(&mut self, slot: SlotId, owner: Owner) -> bool {
-        // Whoever is leaving is there until its orders are asked to be cancelled.
-        let is_there = self.slots.iter().any(|slot| slot.is_of(owner));
+        // Whoever is leaving is there until its orders are asked to be cancelled, or handed over.
+        let is_leaving = self.to_hand_over.iter().any(|(from, _)| *from == owner);
+        let is_there = is_leaving || self.has_place(owner);
         match self.slots.get_mut(slot.0) {
             Some(slot) if slot.is_vacant() && !is_there => {
                 slot.attach(owner, *self.numbers.entry(owner).or_insert(self.first_number));
@@ -167,7 +179,8 @@ impl<'m> Hub<'m> {
         self.detach(slot);
     }
 
-    /// The strategy is gone: its orders are cancelled, or [kept](WhenGone), its place is free.
+    /// The strategy is gone: its orders are cancelled, [kept, or handed over](WhenGone), its place
+    /// is free.
     pub fn detach(&mut self, slot: SlotId) {
         if let Some(slot) = self.slots.get_mut(slot.0) {
             slot.drop_strategy();
@@ -176,9 +189,53 @@ impl<'m> Hub<'m> {
 
     /// The orders of an owner without a place are cancelled until none is open.
     pub fn disown(&mut self, owner: Owner) {
-        if !self.slots.iter().any(|slot| slot.is_of(owner)) {
+        if !self.has_place(owner) {
             self.gone.insert(owner);
         }
+    }
+
+    /// The orders of an owner without a place are [handed over](WhenGone::HandOver), if that is
+    /// what becomes of them and the other strategy has a place; whether they are.
+    pub fn bequeath(&mut self, owner: Owner) -> bool {
+        match self.when_gone.get(&owner) {
+            Some(&WhenGone::HandOver { to, .. })
+                if self.has_place(to) && !self.has_place(owner) =>
+            {
+                self.to_hand_over.push_back((owner, to));
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether the owner has a place, which it may be leaving.
+    fn has_place(&self, owner: Owner) -> bool {
+        self.slots.iter().any(|slot| slot.is_of(owner))
+    }
+
+    /// What becomes of the orders of a strategy that left its place; whether they are to be
+    /// cancelled.
+    #[cold]
+    fn left(&mut self, owner: Owner) -> bool {
+        let when_gone = self.when_gone.get(&owner).copied().unwrap_or_default();
+        match when_gone {
+            _ if self.evicted.remove(&owner) => {}
+            WhenGone::Keep(span) => {
+                self.kept.insert(owner, Kept { span, due: None });
+                return false;
+            }
+            WhenGone::HandOver { to, wait } => {
+                self.to_hand_over.push_back((owner, to));
+                if !self.has_place(to) {
+                    // Where orders of its own wait already, these wait with them.
+                    self.kept.entry(to).or_insert(Kept { span: wait, due: None });
+                }
+                return false;
+            }
+            WhenGone::Cancel => {}
+        }
+        self.gone.insert(owner);
+        true
     }
 
     /// Who has the place.
@@ -258,6 +315,7 @@ impl<'m> Hub<'m> {
 fn cancel_all_of(owner: Owner) -> Request {
     Request {
         id: owner.order(0),
+        owner,
         kind: RequestKind::CancelAll(OrderFilter::ALL),
         only_if: None,
         tag: 0,
@@ -304,7 +362,7 @@ impl Client for Hub<'_> {
         now: Nanos,
         update: &OrderUpdate,
     ) {
-        let owner = Owner::of(update.id);
+        let owner = state.owner_of(update.id);
         let position = self.ticks.position();
         // An order of nobody who is here is told to its owner when that comes again.
         if let Some(slot) = self.slots.iter_mut().find(|slot| slot.owner() == Some(owner)) {
@@ -347,6 +405,16 @@ impl Client for Hub<'_> {
         self.numbers.insert(Owner::of(highest), highest.number() + 1);
     }
 
+    fn poll_hand_over(&mut self) -> Option<(Owner, Owner)> {
+        self.to_hand_over.pop_front()
+    }
+
+    fn inherited(&mut self, owner: Owner, orders: &[ClientOrderId]) {
+        if let Some(slot) = self.slots.iter_mut().find(|slot| slot.owner() == Some(owner)) {
+            slot.inherit(orders);
+        }
+    }
+
     #[inline]
     fn answers_later(&self) -> bool {
         self.slots.iter().any(|slot| slot.owner().is_some())
@@ -364,15 +432,10 @@ impl Client for Hub<'_> {
             self.turn = if self.turn + 1 < count { self.turn + 1 } else { 0 };
             if let Some((owner, next_number)) = slot.take_leaving() {
                 self.numbers.insert(owner, next_number);
-                let is_evicted = self.evicted.remove(&owner);
-                if let Some(&WhenGone::Keep(span)) = self.when_gone.get(&owner)
-                    && !is_evicted
-                {
-                    self.kept.insert(owner, Kept { span, due: None });
-                    continue;
+                if self.left(owner) {
+                    return Some(cancel_all_of(owner));
                 }
-                self.gone.insert(owner);
-                return Some(cancel_all_of(owner));
+                continue;
             }
             if let Some((request, mark)) = slot.next_request() {
                 return Some(self.stamps.complete(request, Mark(mark)));

@@ -2,8 +2,8 @@
 
 use taut_journal::{Asked, Entry, Fill, JournalError, OrderRecord, VenueId, Writer};
 use taut_oms::{
-    Change, ExecId, Latched, Order, OrderEvent, OrderState, OrderTable, Position, PositionKey,
-    Report, RequestKind, Traded, Trouble,
+    Change, ExecId, Latched, Order, OrderEvent, OrderState, OrderTable, Owner, Position,
+    PositionKey, Report, RequestKind, Traded, Trouble,
 };
 use taut_types::{ClientOrderId, ContractKind, Instrument, Lots, Nanos, RequestId};
 
@@ -41,12 +41,12 @@ impl OrderJournal {
         }
     }
 
-    /// A trade under this name.
-    fn journalled(&self, fill: &taut_oms::Fill, name: &ExecId) -> Fill {
+    /// A trade of this owner's under this name.
+    fn journalled(&self, owner: Owner, fill: &taut_oms::Fill, name: &ExecId) -> Fill {
         let taut_oms::Fill { order, instrument, account, side, price, lots, fee, .. } = *fill;
         let exec_id = if name.is_none() { VenueId::NONE } else { VenueId::new(name.as_bytes()) };
         let is_inverse = self.inverse.get(instrument.0 as usize).copied().unwrap_or_default();
-        Fill { order, instrument, account, side, price, lots, exec_id, fee, is_inverse }
+        Fill { order, owner, instrument, account, side, price, lots, exec_id, fee, is_inverse }
     }
 
     /// What is not in the journal and should be: reports, and requests that left all the same.
@@ -131,6 +131,18 @@ impl OrderJournal {
         self.misses_kills |= self.missed != missed && is_latched;
     }
 
+    /// Open orders are another owner's: safe at once, where a request would be.
+    pub(crate) fn note_handed_over(&mut self, utc: Nanos, orders: &[ClientOrderId], to: Owner) {
+        for &order in orders {
+            let missed = self.missed;
+            self.note(utc, || Entry::HandedOver { order, to });
+            if self.missed != missed {
+                self.is_behind_with(order);
+            }
+        }
+        self.commit();
+    }
+
     /// A day begins with these positions: safe at once, where a request would be. What there is no
     /// room for is to be written down once more, all of it.
     pub(crate) fn note_day(
@@ -202,7 +214,7 @@ impl OrderJournal {
             let venue_id = VenueId::new(venue_id);
             self.note(utc, || Entry::Acknowledged { request: request(1), venue_id });
         }
-        self.note_trades(utc, report, change);
+        self.note_trades(utc, order.owner, report, change);
         let price_and_lots = (order.terms.price, order.terms.lots);
         match (change.was.is_done(), change.state.is_done()) {
             (true, true) => {}
@@ -253,11 +265,11 @@ impl OrderJournal {
         }
     }
 
-    fn note_trades(&mut self, utc: Nanos, report: &Report, change: &Change) {
+    fn note_trades(&mut self, utc: Nanos, owner: Owner, report: &Report, change: &Change) {
         for fill in change.fills.iter().flatten().filter(|fill| fill.lots != Lots::ZERO) {
             // The name of a correction stands for more than one of its trades: see below.
             let name = if fill.is_correction { &ExecId::NONE } else { &fill.exec_id };
-            let fill = self.journalled(fill, name);
+            let fill = self.journalled(owner, fill, name);
             self.note(utc, || Entry::Filled(fill));
         }
         let is_correction =
@@ -272,7 +284,7 @@ impl OrderJournal {
             let is_known = change.trouble != Some(Trouble::UnknownTrade);
             for name in [Some(&report.exec_ref).filter(|_| is_known), Some(&report.exec_id)] {
                 let Some(name) = name.filter(|name| !name.is_none()) else { continue };
-                let execution = self.journalled(&fill, name);
+                let execution = self.journalled(owner, &fill, name);
                 self.note(utc, || Entry::Execution(execution));
             }
         }
@@ -312,6 +324,9 @@ impl OrderJournal {
             venue_id: VenueId::new(venue_id),
         };
         self.note(utc, || Entry::OpenOrder(record));
+        if order.owner != Owner::of(order.id) {
+            self.note(utc, || Entry::HandedOver { order: order.id, to: order.owner });
+        }
         for pending in order.pending() {
             let (price, lots) = (pending.price, pending.lots);
             let asked = match pending.kind {

@@ -127,6 +127,7 @@ mod tests {
         let stamps = |at: u32| TickStamps { origin: Nanos(at.into()), ends: [at, at + 1, at + 2] };
         let request = |origin| Request {
             id: ClientOrderId(1),
+            owner: crate::owner::Owner::default(),
             kind: RequestKind::Cancel,
             only_if: None,
             tag: 0,

@@ -13,6 +13,7 @@ mod day;
 pub mod deribit;
 mod fix;
 pub mod fix44;
+mod hand_over;
 pub mod handler;
 mod hearing;
 pub mod http;
@@ -258,6 +259,12 @@ impl<H: OrderHandler> OrderSession<H> {
         (self.addresses.priority(), self.addresses.current())
     }
 
+    /// Whose an order is.
+    #[inline]
+    pub(crate) fn owner_of(&self, id: ClientOrderId) -> Owner {
+        self.table.owner(id)
+    }
+
     /// An order that is not over.
     pub(crate) fn order(&self, id: ClientOrderId) -> Option<OpenOrder> {
         self.table.get(id).filter(|order| !order.state.is_done()).map(OpenOrder::of)
@@ -265,7 +272,7 @@ impl<H: OrderHandler> OrderSession<H> {
 
     /// Shows the owner's orders that are not over.
     pub(crate) fn visit_orders(&self, owner: Owner, visit: &mut dyn FnMut(&OpenOrder)) {
-        let orders = self.table.open_orders().filter(|order| Owner::of(order.id) == owner);
+        let orders = self.table.open_orders().filter(|order| order.owner == owner);
         orders.for_each(|order| visit(&OpenOrder::of(order)));
     }
 

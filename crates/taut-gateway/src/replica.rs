@@ -71,6 +71,9 @@ pub(crate) struct Replica {
     books: Vec<BookCopy>,
     orders: OrderCopies,
     balances: Vec<Balance>,
+    /// The gateway had taken the requests up to the one with this number when it told of an order
+    /// last.
+    taken: u16,
     is_order_entry_up: bool,
 }
 
@@ -93,6 +96,7 @@ impl Replica {
             books: Vec::new(),
             orders: OrderCopies::new(),
             balances: Vec::new(),
+            taken: 0,
             is_order_entry_up: false,
         }
     }
@@ -105,6 +109,7 @@ impl Replica {
                 self.books.clear();
                 self.orders.clear();
                 self.balances.clear();
+                self.taken = 0;
                 self.is_order_entry_up = false;
             }
             GatewayEvent::Instrument(instrument) => {
@@ -120,7 +125,10 @@ impl Replica {
                 self.books.push(BookCopy { book, coverage, top, statistics, status, positions });
             }
             GatewayEvent::Position(held) => self.on_position(held),
-            GatewayEvent::OpenOrder(order) => self.orders.insert(OrderCopy { order, asked: 0 }),
+            // One that is handed over comes later than those of the beginning.
+            GatewayEvent::OpenOrder(order) => {
+                self.orders.insert(OrderCopy { order, asked: self.taken });
+            }
             GatewayEvent::OrderEntry { is_up } => self.is_order_entry_up = is_up,
             GatewayEvent::Connected
             | GatewayEvent::Ready
@@ -170,6 +178,7 @@ impl Replica {
     /// Takes over what became of an order. The gateway had taken the requests up to the one with
     /// the number `taken`.
     pub(crate) fn on_order(&mut self, update: &OrderUpdate, taken: u16) {
+        self.taken = taken;
         let Some(copy) = self.orders.get_mut(update.id) else { return };
         // No more of them than the ring holds are on their way.
         let on_their_way = usize::from(copy.asked.wrapping_sub(taken));
@@ -304,7 +313,7 @@ impl GatewayState for Replica {
         self.books.get(index(instrument))?.status
     }
 
-    fn order(&self, id: ClientOrderId) -> Option<OpenOrder> {
+    fn order(&self, _owner: Owner, id: ClientOrderId) -> Option<OpenOrder> {
         self.orders.get(id).map(|copy| copy.order)
     }
 

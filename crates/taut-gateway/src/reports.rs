@@ -13,6 +13,7 @@ use crate::fees::{Fees, Known};
 use crate::journal::OrderJournal;
 use crate::message::{OrderUpdate, UpdateKind, asked_of};
 use crate::order_entry::handler::{ChangeRefused, OfAll, VenueReport};
+use crate::owner::Owner;
 use crate::regions::Recorders;
 
 /// Troubles that are kept to be looked at.
@@ -355,10 +356,10 @@ const fn notified(event: OrderEvent) -> OrderEvent {
 /// Moves the position by what traded, and what is counted as open to what it is now.
 fn count_exposure(books: &mut Books<'_, '_>, change: &Change) {
     let Some(order) = books.table.get(change.id) else { return };
-    let (id, terms, risk) = (change.id, &order.terms, &mut *books.risk);
+    let (id, terms, risk) = (order.counted_as(), &order.terms, &mut *books.risk);
     let mut counted = change.exposure_was;
     for fill in change.fills.iter().flatten() {
-        count_position(books.positions, fill);
+        count_position(books.positions, order.owner, fill);
         let open = Lots(fill.lots.0.clamp(0, counted.0));
         if open > Lots::ZERO {
             risk.filled(terms, open, fill.price, fill.fee);
@@ -387,9 +388,9 @@ fn count_exposure(books: &mut Books<'_, '_>, change: &Change) {
 }
 
 /// Moves the position of whose order it is.
-fn count_position(positions: &mut Positions, fill: &Fill) {
-    let Fill { order, instrument, account, side, price, lots, fee, .. } = *fill;
-    let (user, strategy) = (order.user(), order.strategy());
+fn count_position(positions: &mut Positions, owner: Owner, fill: &Fill) {
+    let Fill { instrument, account, side, price, lots, fee, .. } = *fill;
+    let Owner { user, strategy } = owner;
     let key = PositionKey { account, user, strategy, instrument };
     let is_back = lots < Lots::ZERO;
     // What comes back of a trade that is taken back is a fee that was not paid.

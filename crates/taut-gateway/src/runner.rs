@@ -390,9 +390,10 @@ impl<'m, S: Strategy> StrategyRunner<'m, S> {
         let Some(link) = self.links.get_mut(place).filter(|link| link.state.wants_books) else {
             return;
         };
-        let (id, kind) = (self.requests.owner(place).order(0), RequestKind::TellBooks);
-        let offsets = StageOffsets::ZERO;
-        let request = Request { id, kind, only_if: None, tag: 0, origin: Nanos::ZERO, offsets };
+        let owner = self.requests.owner(place);
+        let (id, kind, offsets) = (owner.order(0), RequestKind::TellBooks, StageOffsets::ZERO);
+        let (only_if, tag, origin) = (None, 0, Nanos::ZERO);
+        let request = Request { id, owner, kind, only_if, tag, origin, offsets };
         link.state.wants_books = !self.requests.push(place, &request, Mark::default());
         self.requests.remember(&mut self.replicas);
     }

@@ -18,6 +18,8 @@ pub struct Known {
     pub statistics: SessionStatistics,
     pub status: Option<TradingStatus>,
     pub orders: Vec<OpenOrder>,
+    /// Orders that were handed over, and to whom.
+    pub handed_over: Vec<(ClientOrderId, Owner)>,
     pub balances: Vec<Balance>,
     pub is_order_entry_up: bool,
     pub gateway: GatewayStatus,
@@ -41,6 +43,7 @@ impl Known {
             statistics: SessionStatistics::default(),
             status: None,
             orders: Vec::new(),
+            handed_over: Vec::new(),
             balances: Vec::new(),
             is_order_entry_up: true,
             gateway: GatewayStatus { is_feed_sound: true, ..GatewayStatus::default() },
@@ -81,11 +84,16 @@ impl GatewayState for Known {
     fn trading_status(&self, _: InstrumentId) -> Option<TradingStatus> {
         self.status
     }
-    fn order(&self, id: ClientOrderId) -> Option<OpenOrder> {
-        self.orders.iter().find(|order| order.id == id).copied()
+    fn owner_of(&self, id: ClientOrderId) -> Owner {
+        let heir = self.handed_over.iter().rev().find(|(order, _)| *order == id);
+        heir.map_or(Owner::of(id), |(_, owner)| *owner)
+    }
+    fn order(&self, owner: Owner, id: ClientOrderId) -> Option<OpenOrder> {
+        let order = self.orders.iter().find(|order| order.id == id).copied();
+        order.filter(|_| self.owner_of(id) == owner)
     }
     fn visit_orders(&self, owner: Owner, visit: &mut dyn FnMut(&OpenOrder)) {
-        self.orders.iter().filter(|order| Owner::of(order.id) == owner).for_each(visit);
+        self.orders.iter().filter(|order| self.owner_of(order.id) == owner).for_each(visit);
     }
     fn visit_balances(&self, visit: &mut dyn FnMut(&Balance)) {
         self.balances.iter().for_each(visit);

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use taut_oms::{Amount, Position, PositionKey, Trade};
+use taut_oms::{Amount, Owner, Position, PositionKey, Trade};
 use taut_types::{
     AccountId, ClientOrderId, InstrumentId, Lots, OrderTerms, Price, RequestId, Side,
 };
@@ -68,6 +68,8 @@ impl fmt::Debug for VenueId {
 pub struct Fill {
     /// Of which order.
     pub order: ClientOrderId,
+    /// Whose the order was when it traded: who sent it, or to whom it was handed over.
+    pub owner: Owner,
     /// In which instrument.
     pub instrument: InstrumentId,
     /// For which account.
@@ -92,8 +94,8 @@ impl Fill {
     #[must_use]
     pub const fn key(&self) -> PositionKey {
         PositionKey {
-            user: self.order.user(),
-            strategy: self.order.strategy(),
+            user: self.owner.user,
+            strategy: self.owner.strategy,
             account: self.account,
             instrument: self.instrument,
         }
@@ -228,6 +230,14 @@ pub enum Entry {
     /// An open order is this, and has no request under way but those that follow: in a checkpoint,
     /// and when the venue restates it or opens one again that was over.
     OpenOrder(OrderRecord),
+    /// An open order is this owner's from now on, with what trades of it: its strategy is gone, or
+    /// an operator asked for it. In a checkpoint it follows its order.
+    HandedOver {
+        /// Which order.
+        order: ClientOrderId,
+        /// Whose it is.
+        to: Owner,
+    },
     /// A request of an open order that has no answer.
     Unanswered {
         /// Which request of which order.

@@ -14,17 +14,19 @@
 //! | 13 | filled, which cost something | as filled; fee (low, high) |
 //! | 14 | rolled | as position; earned before (low, high) |
 //! | 15 | day | its number |
+//! | 16 | handed over | order; owner |
 //! | 33 | open order | order; tag, versions (bits 32.., 48..); filled; worth (2); terms; name |
 //! | 34 | unanswered | order; version and (bit 16) whether it is a modify; price; lots |
 //! | 36 | end of the checkpoint | as of |
 //!
 //! Terms: a key, whose bits 44.. hold type (4), time in force (4), flags (8) and whether there is a
 //! stop price (1); price; stop price; lots; lots shown. Key: instrument (32), account (8), side
-//! (4), of a trade whether its contract is inverse (1); of a position instrument (32), account,
+//! (4), of a trade whether its contract is inverse (1), whether its order was handed over (1) and,
+//! in bits 48.., to whom; of a position instrument (32), account, strategy, user (8 each). Owner:
 //! strategy, user (8 each). Name: its length in the first byte, then its bytes. What a kind has no
 //! use for is 0; anything else is not that entry.
 
-use taut_oms::{Amount, Position, PositionKey};
+use taut_oms::{Amount, Owner, Position, PositionKey};
 use taut_types::{
     AccountId, ClientOrderId, InstrumentId, Lots, OrderFlags, OrderTerms, OrderType, Price,
     RequestId, Side, StrategyId, TimeInForce, UserId,
@@ -39,10 +41,10 @@ const NAME_WORDS: usize = 5;
 
 /// Changes when the table above does: FNV-1a of what it says.
 pub const SCHEMA: u64 = {
-    let text = b"1:o,t,T 2:o,v,p,l 3:o,v 4:o,v,N 5:o,v,p,l 6:o,ki,p,l,N 7:o,v 8:o 9:o,vr \
-        10:K,l,b,s,c,c,r,r,f,f 11:w,b 12:o 13:o,ki,p,l,N,f,f 14:K,l,b,s,c,c,r,r,f,f,e,e \
-        15:d 33:o,tvv,f,w,w,T,N \
-        34:o,vm,p,l 35:o,ki,p,l,N 36:s";
+    let text = b"1:o,t,T 2:o,v,p,l 3:o,v 4:o,v,N 5:o,v,p,l 6:o,kiO,p,l,N 7:o,v 8:o 9:o,vr \
+        10:K,l,b,s,c,c,r,r,f,f 11:w,b 12:o 13:o,kiO,p,l,N,f,f 14:K,l,b,s,c,c,r,r,f,f,e,e \
+        15:d 16:o,O 33:o,tvv,f,w,w,T,N \
+        34:o,vm,p,l 35:o,kiO,p,l,N 36:s";
     let (mut hash, mut at) = (0xcbf2_9ce4_8422_2325_u64, 0);
     while let Some((_, rest)) = text.split_at_checked(at) {
         let Some(byte) = rest.first() else { break };
@@ -117,6 +119,11 @@ impl Entry {
             Self::Day(day) => {
                 to.word(u64::from(*day));
                 15
+            }
+            Self::HandedOver { order, to: owner } => {
+                to.word(order.0);
+                to.word(owner_bits(*owner));
+                16
             }
             Self::KillSwitch { word, is_latched } => {
                 to.word(*word);
@@ -194,6 +201,11 @@ impl Entry {
                 }
             }
             15 => Self::Day(u32::try_from(from.word()?).ok()?),
+            16 => {
+                let order = from.id()?;
+                let owner = u16::try_from(from.word()?).ok()?;
+                Self::HandedOver { order, to: owner_of(owner) }
+            }
             11 => Self::KillSwitch { word: from.word()?, is_latched: from.flag()? },
             12 => Self::HighestNumber(from.id()?),
             13 => {
@@ -223,7 +235,7 @@ impl Entry {
 
     /// Whether this build has an entry for the kind.
     pub(crate) const fn is_known(kind: u16) -> bool {
-        matches!(kind, 1..=15 | 33..=36)
+        matches!(kind, 1..=16 | 33..=36)
     }
 }
 
@@ -298,7 +310,11 @@ impl Cursor<'_> {
     fn fill(&mut self, fill: &Fill) {
         self.word(fill.order.0);
         let is_inverse = u64::from(fill.is_inverse) << 44;
-        self.word(key(fill.instrument, fill.account, fill.side) | is_inverse);
+        let heir = match fill.owner == Owner::of(fill.order) {
+            true => 0,
+            false => 1 << 45 | owner_bits(fill.owner) << 48,
+        };
+        self.word(key(fill.instrument, fill.account, fill.side) | is_inverse | heir);
         self.signed(fill.price.0);
         self.signed(fill.lots.0);
         self.name(&fill.exec_id);
@@ -326,6 +342,15 @@ impl Cursor<'_> {
 #[inline(always)]
 fn key(instrument: InstrumentId, account: AccountId, side: Side) -> u64 {
     u64::from(instrument.0) | u64::from(account.0) << 32 | (side as u64) << 40
+}
+
+const fn owner_bits(owner: Owner) -> u64 {
+    owner.strategy.0 as u64 | (owner.user.0 as u64) << 8
+}
+
+const fn owner_of(bits: u16) -> Owner {
+    let [strategy, user] = bits.to_le_bytes();
+    Owner { user: UserId(user), strategy: StrategyId(strategy) }
 }
 
 /// What is left of a payload.
@@ -407,10 +432,28 @@ impl Words<'_> {
 
     fn fill(&mut self) -> Option<Fill> {
         let order = self.id()?;
-        let (instrument, account, side, is_inverse @ 0..2) = self.key()? else { return None };
+        let (instrument, account, side, bits) = self.key()?;
         let (price, lots, exec_id) = (self.price()?, self.lots()?, self.name()?);
-        let (fee, is_inverse) = (Amount::ZERO, is_inverse == 1);
-        Some(Fill { order, instrument, account, side, price, lots, exec_id, fee, is_inverse })
+        let (fee, is_inverse) = (Amount::ZERO, bits & 1 == 1);
+        let (sender, heir) = (Owner::of(order), owner_of((bits >> 4) as u16));
+        let owner = match bits & 0b1110 {
+            0 if bits >> 4 == 0 => sender,
+            // One that was not handed over is written without an owner.
+            0b10 if heir != sender => heir,
+            _ => return None,
+        };
+        Some(Fill {
+            order,
+            owner,
+            instrument,
+            account,
+            side,
+            price,
+            lots,
+            exec_id,
+            fee,
+            is_inverse,
+        })
     }
 
     fn position_key(&mut self) -> Option<PositionKey> {
@@ -442,3 +485,45 @@ impl Words<'_> {
 }
 
 const _: () = assert!(5 + TERMS_WORDS + NAME_WORDS <= PAYLOAD_WORDS_MAX);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ORDER: ClientOrderId = ClientOrderId::of(UserId(1), StrategyId(2), 3);
+    const HEIR: Owner = Owner { user: UserId(4), strategy: StrategyId(5) };
+
+    #[test]
+    fn a_trade_of_an_order_that_was_not_handed_over_is_written_as_ever() {
+        let key = 7 | 1 << 32 | 1 << 44;
+        let name = u64::from_le_bytes([2, b'E', b'1', 0, 0, 0, 0, 0]);
+        let words = [ORDER.0, key, 100, 18, name, 0, 0, 0, 0];
+        let fill = Fill {
+            order: ORDER,
+            owner: Owner::of(ORDER),
+            instrument: InstrumentId(7),
+            account: AccountId(1),
+            side: Side::Buy,
+            price: Price(100),
+            lots: Lots(18),
+            exec_id: VenueId::new(b"E1"),
+            fee: Amount::ZERO,
+            is_inverse: true,
+        };
+        let mut packed = [0; PAYLOAD_WORDS_MAX];
+        assert_eq!(Entry::Filled(fill).pack(&mut packed), (6, words.len()));
+        assert_eq!(packed[..words.len()], words);
+        assert_eq!(Entry::unpack(6, &words), Some(Entry::Filled(fill)));
+        // Of one that was, the owner is beside it; one that is the sender, or half said, is none.
+        let of = |more| {
+            let mut words = words;
+            words[1] |= more;
+            Entry::unpack(6, &words)
+        };
+        let heir = |owner| 1 << 45 | owner_bits(owner) << 48;
+        assert_eq!(of(heir(HEIR)), Some(Entry::Filled(Fill { owner: HEIR, ..fill })));
+        for wrong in [heir(Owner::of(ORDER)), owner_bits(HEIR) << 48, 1 << 46, 1 << 47] {
+            assert_eq!(of(wrong), None, "{wrong:x}");
+        }
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use taut_oms::{Amount, Position, PositionKey};
+use taut_oms::{Amount, Owner, Position, PositionKey};
 use taut_types::{AccountId, ClientOrderId, InstrumentId, Lots, RequestId};
 
 use crate::entry::{Asked, Entry, Fill, LOT_VALUE, OrderRecord};
@@ -21,11 +21,19 @@ pub struct Unanswered {
 pub struct OpenOrder {
     /// As the venue took it last.
     pub order: OrderRecord,
+    /// Whose it is: who sent it, or to whom it was handed over.
+    pub owner: Owner,
     /// Modifies and cancels without an answer: what came of them, the venue must say.
     pub unanswered: Vec<Unanswered>,
 }
 
 impl OpenOrder {
+    /// An order of who sent it, without a request under way.
+    #[must_use]
+    pub const fn new(order: OrderRecord) -> Self {
+        Self { owner: Owner::of(order.order), order, unanswered: Vec::new() }
+    }
+
     /// The venue has not said that it took the order.
     #[must_use]
     pub const fn is_unacknowledged(&self) -> bool {
@@ -105,7 +113,7 @@ impl State {
                     worth: 0,
                     venue_id: crate::entry::VenueId::NONE,
                 };
-                self.orders.insert(order, OpenOrder { order: record, unanswered: Vec::new() });
+                self.orders.insert(order, OpenOrder::new(record));
             }
             Entry::Modify { request, price, lots } => {
                 self.asked(request, Asked::Modify { price, lots });
@@ -147,7 +155,17 @@ impl State {
             Entry::HighestNumber(order) => self.used(order),
             Entry::OpenOrder(order) => {
                 self.used(order.order);
-                self.orders.insert(order.order, OpenOrder { order, unanswered: Vec::new() });
+                let mut open = OpenOrder::new(order);
+                // It is stated anew: whose it is stays.
+                if let Some(before) = self.orders.get(&order.order) {
+                    open.owner = before.owner;
+                }
+                self.orders.insert(order.order, open);
+            }
+            Entry::HandedOver { order, to } => {
+                if let Some(open) = self.orders.get_mut(&order) {
+                    open.owner = to;
+                }
             }
             // Not looked at by itself: the next one may be what keeps the order open.
             Entry::Unanswered { request, asked } => {
@@ -171,7 +189,9 @@ impl State {
     /// The entries of a checkpoint: applied to an empty state, they give this one.
     pub(crate) fn checkpoint(&self) -> impl Iterator<Item = Entry> {
         let orders = self.orders.values().flat_map(|open| {
-            let record = core::iter::once(Entry::OpenOrder(open.order));
+            let (order, to) = (open.order.order, open.owner);
+            let handed_over = (to != Owner::of(order)).then_some(Entry::HandedOver { order, to });
+            let record = core::iter::once(Entry::OpenOrder(open.order)).chain(handed_over);
             record.chain(open.unanswered.iter().map(|it| Entry::Unanswered {
                 request: RequestId { order: open.order.order, version: it.version },
                 asked: it.asked,

@@ -2,6 +2,7 @@
 
 use taut_types::{ClientOrderId, Lots, Nanos, OrderTerms, Price};
 
+use crate::owner::Owner;
 use crate::report::RequestKind;
 use crate::state::OrderState;
 use crate::traded::Traded;
@@ -32,8 +33,10 @@ pub struct Pending {
 /// An order that was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Order {
-    /// Its id.
+    /// Its id, which names who sent it.
     pub id: ClientOrderId,
+    /// Whose it is: who sent it, or to whom it was handed over.
+    pub owner: Owner,
     /// What it asks for, as the venue accepted it last.
     pub terms: OrderTerms,
     /// A number of its sender's.
@@ -80,6 +83,7 @@ impl Order {
         };
         Self {
             id,
+            owner: Owner::of(id),
             terms: *terms,
             tag,
             state: OrderState::Sent,
@@ -126,6 +130,20 @@ impl Order {
         let _ = self.keep(request);
         self.state = OrderState::Unknown;
         self
+    }
+
+    /// The same order of another owner, to whom it was handed over.
+    #[must_use]
+    pub const fn owned_by(mut self, owner: Owner) -> Self {
+        self.owner = owner;
+        self
+    }
+
+    /// The id under which limits, budgets, filters and the kill switch count it: its own with the
+    /// user and the strategy of its owner.
+    #[must_use]
+    pub const fn counted_as(&self) -> ClientOrderId {
+        self.owner.order(self.id.number())
     }
 
     /// Price times lots of what traded.

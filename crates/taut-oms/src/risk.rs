@@ -16,6 +16,7 @@ use taut_types::{AccountId, ClientOrderId, InstrumentId, Lots, Nanos, OrderTerms
 
 use crate::amount::Amount;
 use crate::kill::{KillCause, KillScope, KillSwitch};
+use crate::owner::Owner;
 
 mod duplicates;
 mod exposure;
@@ -54,7 +55,7 @@ pub use warnings::{MessageKind, RateWarning};
 /// An order that is to be changed.
 #[derive(Clone, Copy, Debug)]
 pub struct Modify<'a> {
-    /// Which order.
+    /// Which order, as it is [counted](crate::Order::counted_as).
     pub id: ClientOrderId,
     /// Its terms so far.
     pub old: &'a OrderTerms,
@@ -392,6 +393,21 @@ impl Risk {
         *user_orders = user_orders.saturating_sub(1);
         if let Some(open_orders) = self.open_orders.get_mut(usize::from(id.strategy().0)) {
             *open_orders = open_orders.saturating_sub(1);
+        }
+    }
+
+    /// An open order that counted for one owner counts for another from now on, without a check:
+    /// for the limits of open orders. What it may still trade is its account's, as before.
+    pub fn handed_over(&mut self, from: Owner, to: Owner) {
+        let user_orders = &mut self.user_orders;
+        let (old, new) = (usize::from(from.user.0), usize::from(to.user.0));
+        user_orders[old] = user_orders[old].saturating_sub(1);
+        user_orders[new] = user_orders[new].saturating_add(1);
+        if let Some(open_orders) = self.open_orders.get_mut(usize::from(from.strategy.0)) {
+            *open_orders = open_orders.saturating_sub(1);
+        }
+        if let Some(open_orders) = self.open_orders.get_mut(usize::from(to.strategy.0)) {
+            *open_orders = open_orders.saturating_add(1);
         }
     }
 

@@ -12,6 +12,7 @@ use crate::hash_index::HashIndex;
 use crate::life;
 use crate::links::List;
 use crate::order::{Order, Pending};
+use crate::owner::Owner;
 use crate::report::{Change, Report, RequestKind};
 use crate::risk::best_own;
 use crate::traded::Traded;
@@ -88,6 +89,8 @@ pub struct OrderTable {
     /// The highest number that each strategy has used, of all users: a new one is above, and need
     /// not be looked for.
     highest: [u64; 1 << u8::BITS],
+    /// An order was handed over: not everybody has the orders that it sent.
+    has_handed_over: bool,
 }
 
 impl OrderTable {
@@ -106,6 +109,7 @@ impl OrderTable {
             done: List::with_capacity(capacity),
             waiting: List::with_capacity(capacity),
             highest: [0; 1 << u8::BITS],
+            has_handed_over: false,
         }
     }
 
@@ -139,6 +143,7 @@ impl OrderTable {
             *self.answers.sent(request.kind) += 1;
             self.answers.lost += u64::from(request.is_lost);
         }
+        self.has_handed_over |= order.owner != Owner::of(order.id);
         self.slots[place] = Some(order);
         self.index.insert(mixed(order.id), place);
         let highest = &mut self.highest[usize::from(order.id.strategy().0)];
@@ -273,6 +278,29 @@ impl OrderTable {
         let place = self.place(id);
         let order = place.and_then(|place| self.slots[place].as_mut());
         order.is_some_and(|order| !core::mem::replace(&mut order.is_quarantined, true))
+    }
+
+    /// Whose an order is: who sent it, unless it was handed over. Of one that is forgotten, who
+    /// sent it. Cost: as long as no order was handed over, none is looked for.
+    #[must_use]
+    #[inline]
+    pub fn owner(&self, id: ClientOrderId) -> Owner {
+        let order = if self.has_handed_over { self.get(id) } else { None };
+        order.map_or(Owner::of(id), |order| order.owner)
+    }
+
+    /// An order that may still trade is another owner's from now on, with the requests about it
+    /// that are under way and all that they lead to. Returns the order as it is now; nothing when
+    /// there is no such open order, or it is the owner's already.
+    pub fn hand_over(&mut self, id: ClientOrderId, to: Owner) -> Option<Order> {
+        let place = self.place(id)?;
+        let order = self.slots[place].as_mut()?;
+        if order.state.is_done() || order.owner == to {
+            return None;
+        }
+        order.owner = to;
+        self.has_handed_over = true;
+        Some(*order)
     }
 
     /// The order with this id, done or not, if it is not forgotten.

@@ -1,6 +1,7 @@
 //! A journal in JSON, for programs that watch. Prices are decimals in strings.
 
 use serde_json::{Value, json};
+use taut_gateway::Owner;
 use taut_journal::{Asked, Entry, Fill, OpenOrder, Recovered, Shown, TailKind, segment_name};
 use taut_types::{ClientOrderId, Lots, OrderTerms, OrderType, Price, RequestId, Side, TimeInForce};
 
@@ -90,6 +91,9 @@ fn said(entry: &Entry) -> Value {
         Entry::KillSwitch { word, is_latched } => {
             json!({ "kind": "kill switch", "word": format!("{word:016x}"), "latched": is_latched })
         }
+        Entry::HandedOver { order, to } => {
+            json!({ "kind": "handed over", "order": id(*order), "to": owner(*to) })
+        }
         Entry::HighestNumber(order) => json!({ "kind": "highest number", "order": id(*order) }),
         other => json!({ "kind": "checkpoint", "says": format!("{other:?}") }),
     }
@@ -108,7 +112,8 @@ fn changed(kind: &str, request: RequestId, price: Price, lots: Lots) -> Value {
 
 fn filled(fill: &Fill) -> Value {
     json!({
-        "kind": "filled", "order": id(fill.order), "instrument": fill.instrument.0,
+        "kind": "filled", "order": id(fill.order), "owner": owner(fill.owner),
+        "instrument": fill.instrument.0,
         "account": fill.account.0, "side": side(fill.side), "price": fill.price.to_string(),
         "lots": fill.lots.0, "exec_id": fill.exec_id.to_string(),
     })
@@ -128,7 +133,8 @@ fn order(open: &OpenOrder) -> Value {
         value
     });
     json!({
-        "order": id(order.order), "tag": order.tag, "terms": terms(&order.terms),
+        "order": id(order.order), "owner": owner(open.owner), "tag": order.tag,
+        "terms": terms(&order.terms),
         "version_sent": order.version_sent, "version_accepted": order.version_accepted,
         "lots_filled": order.lots_filled.0, "venue_id": order.venue_id.to_string(),
         "unanswered": unanswered.collect::<Value>(),
@@ -157,6 +163,10 @@ const fn side(side: Side) -> &'static str {
         Side::Buy => "buy",
         Side::Sell => "sell",
     }
+}
+
+fn owner(Owner { user, strategy }: Owner) -> Value {
+    json!({ "user": user.0, "strategy": strategy.0 })
 }
 
 fn id(order: ClientOrderId) -> Value {

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use taut_gateway::Owner;
 use taut_journal::{Asked, Entry, Fill, OpenOrder, Recovered, Shown, Tail, TailKind, segment_name};
 use taut_types::{ClientOrderId, OrderTerms, OrderType, Price, RequestId, Side};
 
@@ -126,6 +127,9 @@ fn said(entry: &Entry) -> String {
             let what = if *is_latched { "thrown" } else { "released" };
             format!("kill switch {word:016x} {what}")
         }
+        Entry::HandedOver { order, to } => {
+            format!("handed over {}  to user {} strategy {}", id(*order), to.user.0, to.strategy.0)
+        }
         Entry::HighestNumber(order) => format!("highest order {}", id(*order)),
         other => format!("{other:?}"),
     }
@@ -148,6 +152,10 @@ fn order(open: &OpenOrder) -> String {
         text.push_str("  not acknowledged");
     } else {
         let _ = write!(text, "  version {}", order.version_accepted);
+    }
+    if open.owner != Owner::of(order.order) {
+        let Owner { user, strategy } = open.owner;
+        let _ = write!(text, "  handed over to user {} strategy {}", user.0, strategy.0);
     }
     for asked in &open.unanswered {
         let version = asked.version;

@@ -1,6 +1,8 @@
 //! Venue, gateway and strategies, each a process of its own that comes and goes by itself.
 // size: one world of processes, and all that is played in it
 
+mod hand_over;
+
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

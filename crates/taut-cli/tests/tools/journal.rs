@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use serde_json::Value;
+use taut_gateway::Owner;
 use taut_journal::{Entry, Fill, Journal, Settings, VenueId, segment_name};
 use taut_testkit::{Run, odd_json_keys};
 use taut_types::{
@@ -34,6 +35,7 @@ fn write(folder: &Path) -> Journal {
     let (order, request) = (id(1), |version| RequestId { order: id(1), version });
     let fill = Fill {
         order,
+        owner: Owner::of(order),
         instrument: InstrumentId(3),
         account: terms.account,
         side: Side::Buy,

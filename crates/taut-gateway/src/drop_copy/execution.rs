@@ -5,6 +5,7 @@ use taut_oms::{Change, ExecId, Order, OrderState};
 use taut_types::{Instrument, Lots, Nanos, OrderTerms, OrderType, Price, Qty, RequestId};
 
 use crate::message::UpdateKind;
+use crate::owner::Owner;
 
 /// SecondaryClOrdID (526): the ClOrdID that the order was created with, through all its changes.
 const SECONDARY_CL_ORD_ID: u32 = 526;
@@ -35,6 +36,8 @@ impl Origin {
 #[derive(Clone, Copy, Debug)]
 pub struct Execution {
     request: RequestId,
+    /// Whose the order was then.
+    owner: Owner,
     terms: OrderTerms,
     exec_type: ExecType,
     status: OrdStatus,
@@ -62,6 +65,7 @@ impl Execution {
         };
         let after = Self {
             request: RequestId { order: order.id, version },
+            owner: order.owner,
             terms: order.terms,
             exec_type: ExecType::OrderStatus,
             status: status_of(order),
@@ -142,9 +146,9 @@ impl Execution {
         &self.terms
     }
 
-    /// Whose order it is, and which.
-    pub(crate) const fn request(&self) -> RequestId {
-        self.request
+    /// Whose order it is.
+    pub(crate) const fn owner(&self) -> Owner {
+        self.owner
     }
 }
 

@@ -83,7 +83,7 @@ impl DropCopySource for Executions {
 
     fn send(&self, outbox: &mut Outbox<'_>, exec_id: u64, it: &Execution) -> Result<(), FixError> {
         let instrument = self.instruments.get(it.terms().instrument.0 as usize);
-        let owner = Owner::of(it.request().order);
+        let owner = it.owner();
         let unknown;
         let text = match self.texts.iter().find(|(named, _)| *named == owner) {
             Some((_, text)) => text,

@@ -47,8 +47,12 @@ impl<F: FeedHandler, H: OrderHandler> GatewayState for Known<'_, F, H> {
         self.market.status(instrument)
     }
 
-    fn order(&self, id: ClientOrderId) -> Option<OpenOrder> {
-        self.orders.order(id)
+    fn owner_of(&self, id: ClientOrderId) -> Owner {
+        self.orders.owner_of(id)
+    }
+
+    fn order(&self, owner: Owner, id: ClientOrderId) -> Option<OpenOrder> {
+        self.orders.order(id).filter(|_| self.orders.owner_of(id) == owner)
     }
 
     fn visit_orders(&self, owner: Owner, visit: &mut dyn FnMut(&OpenOrder)) {

@@ -7,7 +7,7 @@ use taut_journal::{State as RecoveredState, Writer};
 use taut_market_data::{FeedHandler, Soundness, Source, Staleness};
 use taut_oms::{KillCause, KillScope, KillSwitch, Latched, OrderTable, PositionReport};
 use taut_sys::Address;
-use taut_types::{AccountId, InstrumentId, Lots, Nanos};
+use taut_types::{AccountId, ClientOrderId, InstrumentId, Lots, Nanos};
 
 use super::{Core, Gateway};
 use crate::client::Client;
@@ -16,6 +16,7 @@ use crate::message::{OpenOrder, OrderFilter};
 use crate::observer::Observer;
 use crate::order_entry::comparison::PositionComparisons;
 use crate::order_entry::handler::{Capabilities, OrderHandler};
+use crate::owner::Owner;
 use crate::stream::VenueTerms;
 
 impl<C: Client, F: FeedHandler, K: Kernel, O: Observer, H: OrderHandler>
@@ -95,6 +96,38 @@ impl<C: Client, F: FeedHandler, K: Kernel, O: Observer, H: OrderHandler>
         let now = self.core.clock.now();
         self.core.tell_updates(now);
         Ok(())
+    }
+
+    /// The open orders of one owner become another one's, with the requests about them that are
+    /// under way: how many. Its strategy is told of each as of an order of its own, now or when it
+    /// attaches. Positions stay whose they are. Only where the first one's strategy is not there:
+    /// it would not be told. Nothing where it is [killed](Self::is_killed).
+    pub fn hand_over(&mut self, from: Owner, to: Owner) -> usize {
+        let Core { orders, client, clock, .. } = &mut self.core;
+        let handed_over = orders.hand_over(clock.utc_at(clock.now()), from, to);
+        client.inherited(to, &handed_over);
+        handed_over.len()
+    }
+
+    /// Hands over what strategies have left that are gone: housekeeping does it, too, but who is
+    /// back at once attaches behind it.
+    pub fn hand_over_of_the_gone(&mut self) {
+        while let Some((from, to)) = self.core.client.poll_hand_over() {
+            self.hand_over(from, to);
+        }
+    }
+
+    /// Whether a kill stops all that an owner does: everything, its user, or its strategy. Its open
+    /// orders are being cancelled.
+    #[must_use]
+    pub fn is_killed(&self, owner: Owner) -> bool {
+        self.core.orders.is_killed(owner)
+    }
+
+    /// Whose an order is: who sent it, unless it was handed over.
+    #[must_use]
+    pub fn owner_of(&self, order: ClientOrderId) -> Owner {
+        self.core.orders.owner_of(order)
     }
 
     /// Shows every order that is not over.

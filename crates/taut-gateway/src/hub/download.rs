@@ -4,6 +4,8 @@
 //! market ring each piece belongs; of the events in between, the strategy applies those at prices
 //! that it has been told of already, and the others are in what is told later.
 
+use std::collections::VecDeque;
+
 use taut_book::LevelBook;
 use taut_market_data::{Batch, Event, EventKind, LevelPlace, LevelUpdate, Soundness};
 use taut_ring::Payload;
@@ -47,6 +49,8 @@ pub struct Download {
     stage: Stage,
     /// The open orders when it began; what they have become meanwhile is what is told.
     orders: Vec<ClientOrderId>,
+    /// Orders that were handed over to it since.
+    inherited: VecDeque<ClientOrderId>,
     /// By instrument: whether its book is to be told.
     wanted: Vec<bool>,
     wanted_count: usize,
@@ -69,7 +73,16 @@ impl Download {
     }
 
     pub fn is_done(&self) -> bool {
-        self.stage == Stage::Told && self.wanted_count == 0 && self.book.is_none()
+        let has_books = self.wanted_count > 0 || self.book.is_some();
+        self.stage == Stage::Told && self.inherited.is_empty() && !has_books
+    }
+
+    /// Orders that are the strategy's from now on are to be told.
+    pub fn inherit(&mut self, orders: &[ClientOrderId]) {
+        // Before it begins nothing is told: these are among those that it begins with.
+        if self.stage != Stage::Begin {
+            self.inherited.extend(orders);
+        }
     }
 
     /// All books are to be told anew.
@@ -141,7 +154,7 @@ impl Download {
                 Stage::Orders(at) => match self.orders.get(at) {
                     Some(id) => {
                         let is_told = state
-                            .order(*id)
+                            .order(self.owner, *id)
                             .is_none_or(|order| tell(GatewayEvent::OpenOrder(order)));
                         self.stage = Stage::Orders(at + usize::from(is_told));
                         is_told
@@ -162,6 +175,12 @@ impl Download {
                         self.stage = Stage::Told;
                         self.tell_books();
                     }
+                    is_told
+                }
+                Stage::Told if !self.inherited.is_empty() => {
+                    let next = self.inherited.front().and_then(|id| state.order(self.owner, *id));
+                    let is_told = next.is_none_or(|order| tell(GatewayEvent::OpenOrder(order)));
+                    self.inherited.drain(..usize::from(is_told));
                     is_told
                 }
                 Stage::Told => {

@@ -3,7 +3,7 @@
 use taut_ring::{Bell, Payload, RingError, spsc};
 use taut_sync::atomic::AtomicU64;
 use taut_sys::Doorbell;
-use taut_types::{InstrumentId, Nanos};
+use taut_types::{ClientOrderId, InstrumentId, Nanos};
 
 use crate::client::GatewayState;
 use crate::counters::StrategyCounters;
@@ -137,7 +137,7 @@ impl<'m> Slot<'m> {
         Some((owner, self.next_number))
     }
 
-    /// The next request of the strategy. Words that are none are a broken peer's, and so is an
+    /// The next request of the strategy. Words that are none are a broken peer's, and so is a new
     /// order in another one's name: they are passed over.
     #[inline]
     pub fn next_request(&mut self) -> Option<(Request, u16)> {
@@ -152,6 +152,11 @@ impl<'m> Slot<'m> {
                     self.next_number = self.next_number.max(request.id.number() + 1);
                     self.taken = number;
                     return Some((request, mark));
+                }
+                // An order that was handed over keeps the id that its sender gave it.
+                Some((request, mark, number)) if request.is_of_one_order() => {
+                    self.taken = number;
+                    return Some((Request { owner, ..request }, mark));
                 }
                 _ => {}
             }
@@ -172,6 +177,11 @@ impl<'m> Slot<'m> {
     /// Tells what became of an order, and up to which request that is known.
     pub fn push_update(&mut self, update: &OrderUpdate, stamp: ReplyStamp) {
         self.push(update.pack(stamp, self.taken).as_slice());
+    }
+
+    /// The strategy is to be told of orders that are its own from now on.
+    pub fn inherit(&mut self, orders: &[ClientOrderId]) {
+        self.download.inherit(orders);
     }
 
     /// Wakes the strategy, if it sleeps. Cost, if it does not: a load.

@@ -180,3 +180,107 @@ fn no_balance_is_left_out_for_want_of_room() {
         }
     }
 }
+
+const HEIR: Owner = Owner { user: UserId(3), strategy: StrategyId(4) };
+
+/// An order that rests, of who sent it.
+fn resting(id: ClientOrderId) -> OpenOrder {
+    let terms = OrderTerms::limit(InstrumentId(0), Side::Buy, Price(2), Lots(1));
+    let (price_asked, lots_asked, lots_open) = (terms.price, terms.lots, terms.lots);
+    let (version, state, tag) = (1, OrderState::Working, 0);
+    OpenOrder { id, terms, version, price_asked, lots_asked, state, lots_open, tag }
+}
+
+/// A hub with so many places, which hands the orders of one strategy over to another one.
+fn with_heir(places: usize, act: impl FnOnce(&mut Hub<'_>, &[SlotId])) {
+    let segment = Segment::create("hub-heir", &Regions::LAYOUT).expect("a segment");
+    let own = || Segment::create("hub-heir", &StrategyRegions::LAYOUT).expect("a segment");
+    let own: Vec<_> = (0..places).map(|_| own()).collect();
+    let mut hub = Hub::new(&Regions::of(&segment).expect("regions")).expect("a hub");
+    let own: Vec<_> = own.iter().map(|own| StrategyRegions::of(own).expect("regions")).collect();
+    let slots = own.iter().map(|own| hub.add_slot(own, None).expect("a slot"));
+    let slots: Vec<_> = slots.collect();
+    let up = GatewayEvent::OrderEntry { is_up: true };
+    hub.gateway_event(&Clock::vdso(), &Known::new(0), Nanos::ZERO, &up);
+    let wait = Some(Nanos::from_millis(500));
+    hub.set_when_gone([(OWNER, WhenGone::HandOver { to: HEIR, wait })]);
+    act(&mut hub, &slots);
+}
+
+/// Whose orders are cancelled at that time.
+fn cancelled(hub: &mut Hub<'_>, known: &Known, millis: i64) -> Option<Owner> {
+    hub.timer(&Clock::vdso(), known, Nanos::from_millis(millis));
+    hub.next_request().map(|request| request.owner)
+}
+
+#[test]
+fn the_orders_of_a_strategy_that_is_gone_are_handed_over_to_the_heir_that_is_here() {
+    with_heir(2, |hub, slots| {
+        let mut known = Known::new(0);
+        known.orders.push(resting(OWNER.order(1)));
+        assert!(hub.attach(slots[0], OWNER) && hub.attach(slots[1], HEIR));
+        hub.detach(slots[0]);
+        assert_eq!(cancelled(hub, &known, 1), None);
+        assert!(!hub.attach(slots[0], OWNER), "its orders are not handed over yet");
+        assert_eq!(hub.poll_hand_over(), Some((OWNER, HEIR)));
+        assert_eq!(hub.poll_hand_over(), None);
+        known.handed_over.push((OWNER.order(1), HEIR));
+        assert!(hub.attach(slots[0], OWNER));
+        assert_eq!(cancelled(hub, &known, 10_000), None, "the heir is here");
+        // Gone itself, it leaves them as its own; so does one that is sent away.
+        hub.detach(slots[1]);
+        assert_eq!(cancelled(hub, &known, 10_001), Some(HEIR));
+        known.orders.clear();
+        assert_eq!(cancelled(hub, &known, 11_000), None);
+        hub.evict(slots[0]);
+        assert_eq!(cancelled(hub, &known, 12_000), Some(OWNER));
+        assert_eq!(hub.poll_hand_over(), None);
+        // Of one that does not come back after the gateway's start they go to an heir that is here.
+        assert!(!hub.bequeath(OWNER), "the heir is not");
+        assert!(hub.attach(slots[1], HEIR) && hub.bequeath(OWNER) && !hub.bequeath(HEIR));
+        assert_eq!(hub.poll_hand_over(), Some((OWNER, HEIR)));
+    });
+}
+
+#[test]
+fn orders_that_are_handed_over_wait_for_an_heir_that_is_not_here_and_are_cancelled_then() {
+    with_heir(1, |hub, slots| {
+        let mut known = Known::new(0);
+        let end = |hub: &mut Hub<'_>, known: &mut Known, number| {
+            known.orders = vec![resting(OWNER.order(number))];
+            assert!(hub.attach(slots[0], OWNER));
+            hub.detach(slots[0]);
+            assert!(hub.next_request().is_none());
+            assert_eq!(hub.poll_hand_over(), Some((OWNER, HEIR)));
+            known.handed_over.push((OWNER.order(number), HEIR));
+        };
+        end(hub, &mut known, 1);
+        assert_eq!(cancelled(hub, &known, 20_000), None);
+        assert_eq!(cancelled(hub, &known, 20_499), None);
+        assert!(hub.attach(slots[0], HEIR));
+        assert_eq!(cancelled(hub, &known, 30_000), None, "it came in time");
+        hub.evict(slots[0]);
+        assert_eq!(cancelled(hub, &known, 30_001), Some(HEIR));
+        known.orders.clear();
+        assert_eq!(cancelled(hub, &known, 31_000), None);
+        end(hub, &mut known, 2);
+        assert_eq!(cancelled(hub, &known, 40_000), None);
+        assert_eq!(cancelled(hub, &known, 40_500), Some(HEIR), "it did not come");
+    });
+}
+
+#[test]
+fn two_heirs_of_each_other_that_end_at_once_leave_all_orders_to_one_who_is_waited_for() {
+    with_heir(2, |hub, slots| {
+        let (mut known, wait) = (Known::new(0), Some(Nanos::ZERO));
+        let heirs = [(OWNER, HEIR), (HEIR, OWNER)];
+        hub.set_when_gone(heirs.map(|(owner, to)| (owner, WhenGone::HandOver { to, wait })));
+        assert!(hub.attach(slots[0], OWNER) && hub.attach(slots[1], HEIR));
+        slots.iter().for_each(|slot| hub.detach(*slot));
+        assert!(hub.next_request().is_none());
+        let handed_over = [hub.poll_hand_over(), hub.poll_hand_over()];
+        assert_eq!(handed_over, heirs.map(Some));
+        known.orders.push(resting(OWNER.order(1)));
+        assert_eq!(cancelled(hub, &known, 1_000), Some(OWNER), "nobody came for it");
+    });
+}

@@ -9,6 +9,7 @@ use taut_types::{
 };
 
 use crate::message::slots::{Slots, byte, head, high, kind, kind_of, low, word};
+use crate::owner::Owner;
 
 /// What a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +36,8 @@ pub enum RequestKind {
 pub struct Request {
     /// The order that it is about; of [`RequestKind::CancelAll`], only whose it is.
     pub id: ClientOrderId,
+    /// Who asks. It is in no slot of a ring: whoever reads a ring knows whose it is.
+    pub owner: Owner,
     /// What it asks for.
     pub kind: RequestKind,
     /// It is refused unless the order has this version at the venue; not looked at for a new order.
@@ -48,6 +51,12 @@ pub struct Request {
 }
 
 impl Request {
+    /// Whether it asks for a change or the end of an order.
+    #[inline]
+    pub(crate) const fn is_of_one_order(&self) -> bool {
+        matches!(self.kind, RequestKind::Modify { .. } | RequestKind::Cancel)
+    }
+
     /// The head of a request that may depend on the order's version.
     fn conditional(&self, kind: u8) -> u64 {
         let version = self.only_if.unwrap_or_default();
@@ -119,8 +128,8 @@ pub(crate) struct RequestReader {
 }
 
 impl RequestReader {
-    /// The request that ends with this slot, its mark and its number. Nothing for a slot that goes
-    /// before one, and for words that are none.
+    /// The request that ends with this slot, its mark and its number; it is as if the sender of its
+    /// order asked. Nothing for a slot that goes before one, and for words that are none.
     #[inline]
     pub(crate) fn read(&mut self, payload: &Payload) -> Option<(Request, u16, u16)> {
         if kind_of(payload) == kind::BEFORE {
@@ -167,7 +176,8 @@ impl RequestReader {
         let (id, origin) = (ClientOrderId(id), Nanos(origin.cast_signed()));
         let is_conditional = matches!(kind, RequestKind::Modify { .. } | RequestKind::Cancel);
         let only_if = (is_conditional && packed & 1 != 0).then_some(high(head) as u16);
-        let request = Request { id, kind, only_if, tag: high(last), origin, offsets };
+        let owner = Owner::of(id);
+        let request = Request { id, owner, kind, only_if, tag: high(last), origin, offsets };
         Some((request, low(last) as u16, (low(last) >> 16) as u16))
     }
 }
@@ -219,7 +229,8 @@ mod tests {
             };
             for &only_if in conditions {
                 let (tag, origin) = (u32::MAX, Nanos(77));
-                let request = Request { id, kind, only_if, tag, origin, offsets };
+                let owner = Owner::of(id);
+                let request = Request { id, owner, kind, only_if, tag, origin, offsets };
                 assert_eq!(read(&request.pack(7, 60_000)), Some((request, 7, 60_000)));
             }
         }

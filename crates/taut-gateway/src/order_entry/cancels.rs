@@ -7,10 +7,11 @@ use taut_oms::{
     InstrumentStatus, Order, Permit, RateWarning, RequestKind, RiskReject, TableError, crosses,
 };
 use taut_sys::Clock;
-use taut_types::{AccountId, ClientOrderId, InstrumentId, Nanos, OrderTerms};
+use taut_types::{ClientOrderId, InstrumentId, Nanos, OrderTerms};
 
 use super::handler::{Framing, NotSent, OrderHandler};
 use super::requests::{Prepared, refusal_of, refused_as};
+use super::waiting::Budget;
 use super::{OrderSession, Phase, at, message_of};
 use crate::message::{OrderUpdate, Refusal};
 
@@ -25,7 +26,7 @@ enum Cancel {
     Left,
     /// It is one too many for the budgets of its user, account or venue until then.
     Waits {
-        account: AccountId,
+        budget: Budget,
         due: Nanos,
     },
     Refused(OrderUpdate),
@@ -59,8 +60,8 @@ impl<H: OrderHandler> OrderSession<H> {
         self.send_left(io);
         match left {
             Cancel::Left => None,
-            Cancel::Waits { account, due } => {
-                self.waiting_cancels.push(target, account, due);
+            Cancel::Waits { budget, due } => {
+                self.waiting_cancels.push(target, budget, due);
                 None
             }
             Cancel::Refused(update) => Some(update),
@@ -78,14 +79,14 @@ impl<H: OrderHandler> OrderSession<H> {
         updates: &mut Vec<OrderUpdate>,
     ) {
         for order in orders {
-            let known = self.table.get(order).map(|order| order.terms.account);
-            if let Some(account) = known.filter(|_| self.is_backed_up(io)) {
-                self.waiting_cancels.push(order, account, clock.now());
+            let known = self.table.get(order).map(budget_of);
+            if let Some(budget) = known.filter(|_| self.is_backed_up(io)) {
+                self.waiting_cancels.push(order, budget, clock.now());
                 continue;
             }
             match self.leave_cancel(clock, order) {
                 Cancel::Left => self.send_batch(io),
-                Cancel::Waits { account, due } => self.waiting_cancels.push(order, account, due),
+                Cancel::Waits { budget, due } => self.waiting_cancels.push(order, budget, due),
                 Cancel::Refused(update) => updates.push(update),
             }
         }
@@ -106,25 +107,25 @@ impl<H: OrderHandler> OrderSession<H> {
         let now = clock.now();
         let mut busy = Vec::new();
         while !self.is_backed_up(io)
-            && let Some((order, account)) = self.waiting_cancels.pop_due(now)
+            && let Some((order, budget)) = self.waiting_cancels.pop_due(now)
         {
             match self.table.check_cancel(order) {
                 Ok(_) => match self.leave_cancel(clock, order) {
                     Cancel::Left => self.send_batch(io),
-                    Cancel::Waits { account, due } => {
-                        self.waiting_cancels.put_back(order, account, due);
+                    Cancel::Waits { budget, due } => {
+                        self.waiting_cancels.put_back(order, budget, due);
                     }
                     Cancel::Refused(update) => updates.push(update),
                 },
                 // Modifies went before it: it waits for an answer to one of them.
-                Err(TableError::Busy) => busy.push((order, account)),
+                Err(TableError::Busy) => busy.push((order, budget)),
                 // One that ended in the meantime, or is being cancelled, has its answer.
                 Err(_) => {}
             }
         }
         self.send_left(io);
-        for (order, account) in busy {
-            self.waiting_cancels.push(order, account, now + BUSY_AGAIN);
+        for (order, budget) in busy {
+            self.waiting_cancels.push(order, budget, now + BUSY_AGAIN);
         }
     }
 
@@ -136,12 +137,14 @@ impl<H: OrderHandler> OrderSession<H> {
         };
         // A cancel need not wait until all is reconciled.
         let is_on = matches!(self.phase, Phase::Reconciling | Phase::Up);
-        let Some(terms) = self.table.get(target).map(|order| order.terms).filter(|_| is_on) else {
+        let order = self.table.get(target).filter(|_| is_on);
+        let order = order.map(|order| (order.terms, order.counted_as(), budget_of(order)));
+        let Some((terms, counted_as, budget)) = order else {
             return Cancel::Refused(self.refuse_known(target, Refusal::NotWorking));
         };
         let now = at(clock, clock.now());
-        if let Err(due) = self.risk.check_cancel(now.mono, target, terms.account) {
-            return Cancel::Waits { account: terms.account, due };
+        if let Err(due) = self.risk.check_cancel(now.mono, counted_as, terms.account) {
+            return Cancel::Waits { budget, due };
         }
         let written = self.journal.admit_uncommitted(now.utc, target, || Entry::Cancel { request });
         if let Err(refusal) = written {
@@ -154,7 +157,7 @@ impl<H: OrderHandler> OrderSession<H> {
         if !self.is_left(left) {
             self.never_left(now, request);
             if let Err(NotSent::Throttled(due)) = left {
-                return Cancel::Waits { account: terms.account, due };
+                return Cancel::Waits { budget, due };
             }
             let refusal = refused_as(left, Refusal::NotWorking);
             return Cancel::Refused(self.refuse_known(target, refusal));
@@ -247,6 +250,11 @@ impl<H: OrderHandler> OrderSession<H> {
             all_left && refused.is_none() && !self.waiting_cancels.holds(order)
         })
     }
+}
+
+/// What its cancel counts against.
+const fn budget_of(order: &Order) -> Budget {
+    (order.owner.user, order.terms.account)
 }
 
 /// Whether an own order could trade with one that arrives: at its price, or at one that it is being

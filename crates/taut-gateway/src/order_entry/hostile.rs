@@ -6,6 +6,7 @@
 
 mod backup;
 mod copies;
+mod hand_over;
 mod inverse;
 mod kill;
 mod limits;
@@ -46,6 +47,8 @@ pub(super) struct World<'m, H = Fix44> {
     housekeeper: Housekeeper,
     /// Where copies of the venue's reports go.
     copies: Option<copies::Reader>,
+    /// Who gets all orders after the next step, where they change hands.
+    heirs: Option<[Owner; 2]>,
 }
 
 pub(super) struct Ends<'m, H> {
@@ -165,7 +168,7 @@ impl<'m, H: OrderHandler> World<'m, H> {
         let recorders = Recorders::new(&Regions::of(segment).unwrap()).unwrap();
         let (updates, gave_up) = (Vec::new(), None);
         let ends = Ends { orders, venue, backup, recorders, updates, clock, gave_up };
-        Self { events, ends, housekeeper, copies: None }
+        Self { events, ends, housekeeper, copies: None, heirs: None }
     }
 
     /// Virtual time goes by.
@@ -182,8 +185,12 @@ impl<'m, H: OrderHandler> World<'m, H> {
     }
 
     pub(super) fn request(&mut self, id: ClientOrderId, kind: RequestKind) {
+        self.request_by(self.ends.orders.owner_of(id), id, kind);
+    }
+
+    fn request_by(&mut self, owner: Owner, id: ClientOrderId, kind: RequestKind) {
         let (origin, offsets) = (Nanos::ZERO, StageOffsets::ZERO);
-        let request = Request { id, kind, only_if: None, tag: 0, origin, offsets };
+        let request = Request { id, owner, kind, only_if: None, tag: 0, origin, offsets };
         let Ends { orders, recorders, updates, clock, .. } = &mut self.ends;
         *clock = clock_at(self.events.io().now());
         let io = self.events.io();
@@ -213,6 +220,7 @@ impl<'m, H: OrderHandler> World<'m, H> {
         self.pass_on_copies();
         // What is under way arrives.
         self.pass(Nanos::from_millis(1));
+        self.change_hands();
     }
 
     pub(super) fn position(&self) -> i64 {
@@ -345,6 +353,15 @@ fn run(behaviour: &Behaviour) {
 }
 
 fn run_with(behaviour: &Behaviour, prepare: impl FnOnce(&mut World<'_>)) {
+    run_between(behaviour, prepare, |_| {});
+}
+
+/// Prepared like this, and looked at like this at the end.
+fn run_between(
+    behaviour: &Behaviour,
+    prepare: impl FnOnce(&mut World<'_>),
+    end: impl FnOnce(&World<'_>),
+) {
     let &Behaviour { name, ref script, position, state, told } = behaviour;
     let segment = Segment::create("hostile", &Regions::LAYOUT).unwrap();
     let folder = tempfile::tempdir().unwrap();
@@ -396,6 +413,7 @@ fn run_with(behaviour: &Behaviour, prepare: impl FnOnce(&mut World<'_>)) {
     if heard.iter().any(|word| Trouble::ALL.iter().any(|it| *word == format!("{it:?}"))) {
         assert!(world.ends.orders.quarantine().count() > 0, "{name}");
     }
+    end(&world);
 }
 
 #[test]

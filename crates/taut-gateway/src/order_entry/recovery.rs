@@ -13,6 +13,7 @@ use super::OrderSession;
 use super::handler::OrderHandler;
 use crate::error::GatewayError;
 use crate::journal::OrderJournal;
+use crate::owner::Owner;
 
 const INSTRUMENTS: GatewayError =
     GatewayError::Journal("it has orders or positions in an instrument that the settings lack");
@@ -93,8 +94,9 @@ impl<H: OrderHandler> OrderSession<H> {
             };
             order = order.with_lost(request.version, kind, price, lots);
         }
+        let order = order.owned_by(open.owner);
         self.handler.adopt(&order, it.venue_id.as_bytes());
-        self.risk.restore(order.id, &order.terms, order.lots_open_max());
+        self.risk.restore(order.counted_as(), &order.terms, order.lots_open_max());
         self.table.adopt(order).map_err(|_: TableError| ORDERS)
     }
 }
@@ -114,7 +116,7 @@ impl<H: OrderHandler> OrderSession<H> {
         journal.catch_up_with_kills(utc, risk.kill_switch().latched());
         journal.catch_up(utc, table, |order| {
             let OrderTerms { instrument, account, .. } = order.terms;
-            let (user, strategy) = (order.id.user(), order.id.strategy());
+            let Owner { user, strategy } = order.owner;
             let key = PositionKey { account, user, strategy, instrument };
             let of = RiskInstrument::of(instruments.get(instrument.0 as usize)?)?;
             Some((key, positions.get(key)?.rescaled(of.lot_value, LOT_VALUE)))

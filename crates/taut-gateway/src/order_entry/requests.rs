@@ -14,7 +14,6 @@ use taut_types::{
 use super::handler::{NotSent, OrderHandler};
 use super::{OrderSession, at, message_of};
 use crate::message::{OrderFilter, OrderUpdate, Refusal, Request, RequestKind, UpdateKind};
-use crate::owner::Owner;
 use crate::regions::Recorders;
 use crate::reports::update;
 
@@ -39,6 +38,12 @@ impl<H: OrderHandler> OrderSession<H> {
                     self.send_order(io, (clock, request), &terms, reference, recorders, on_sent);
                 updates.extend(refused);
             }
+            // Another one's order, or one that was handed over since.
+            RequestKind::Modify { .. } | RequestKind::Cancel
+                if self.table.owner(request.id) != request.owner =>
+            {
+                self.refused += 1;
+            }
             RequestKind::Modify { .. } | RequestKind::Cancel if self.is_outdated(request) => {
                 updates.push(self.refuse_known(request.id, Refusal::Version));
             }
@@ -47,7 +52,7 @@ impl<H: OrderHandler> OrderSession<H> {
             }
             RequestKind::Cancel => updates.extend(self.send_cancel(io, clock, request.id)),
             RequestKind::CancelAll(filter) => {
-                let own = Owner::of(request.id).only(filter);
+                let own = request.owner.only(filter);
                 self.cancel_all(io, clock, &own, updates);
             }
             RequestKind::TellBooks => {}
@@ -74,7 +79,7 @@ impl<H: OrderHandler> OrderSession<H> {
         let waiting = &self.waiting_cancels;
         let meant = |order: &&Order| {
             !order.is_being_cancelled()
-                && filter.matches(order.id, &order.terms)
+                && filter.matches(order.counted_as(), &order.terms)
                 && !waiting.holds(order.id)
         };
         let orders: Vec<_> = self.table.open_orders().filter(meant).map(|order| order.id).collect();
@@ -267,7 +272,7 @@ impl<H: OrderHandler> OrderSession<H> {
         let order = *self.table.get(target)?;
         let terms = OrderTerms { price, lots, ..order.terms };
         let modify = Modify {
-            id: target,
+            id: order.counted_as(),
             old: &order.terms,
             lots_counted: order.lots_open_max(),
             new: &terms,
@@ -275,16 +280,17 @@ impl<H: OrderHandler> OrderSession<H> {
         };
         let now = at(clock, clock.now());
         let is_in_units = self.is_in_units(&terms);
-        let permit =
-            match is_in_units.and_then(|()| self.check_modify(now.mono, modify, &reference)) {
-                Ok(permit) => permit,
-                Err(refusal) => {
-                    if refusal == Refusal::Risk(RiskReject::SelfMatchBoth) {
-                        self.cancel_own(io, clock, target, &terms);
-                    }
-                    return Some(self.refuse_known(target, refusal));
+        let permit = match is_in_units
+            .and_then(|()| self.check_modify(now.mono, target, modify, &reference))
+        {
+            Ok(permit) => permit,
+            Err(refusal) => {
+                if refusal == Refusal::Risk(RiskReject::SelfMatchBoth) {
+                    self.cancel_own(io, clock, target, &terms);
                 }
-            };
+                return Some(self.refuse_known(target, refusal));
+            }
+        };
         let sent = self.make_way(io, clock, (target, &terms), permit).and_then(|()| {
             self.journal.admit(now.utc, target, || Entry::Modify { request, price, lots })?;
             let Self { handler, instruments, accounts, .. } = self;
@@ -321,11 +327,12 @@ impl<H: OrderHandler> OrderSession<H> {
     fn check_modify(
         &mut self,
         now: Nanos,
+        target: ClientOrderId,
         modify: Modify<'_>,
         reference: &Reference,
     ) -> Result<Permit, Refusal> {
-        let (table, id) = (&self.table, modify.id);
-        let best_own = |instrument, side| table.best_own(Some(id), instrument, side);
+        let table = &self.table;
+        let best_own = |instrument, side| table.best_own(Some(target), instrument, side);
         self.risk.check_modify(now, modify, reference, best_own).map_err(Refusal::Risk)
     }
 

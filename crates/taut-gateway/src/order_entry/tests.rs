@@ -165,7 +165,8 @@ impl<'m> Pair<'m> {
     fn remember(&mut self, id: u64, terms: &OrderTerms) {
         let (id, kind) = (ClientOrderId(id), RequestKind::Create(*terms));
         let (origin, offsets) = (Nanos::ZERO, StageOffsets::ZERO);
-        let request = Request { id, kind, only_if: None, tag: 0, origin, offsets };
+        let owner = Owner::of(id);
+        let request = Request { id, owner, kind, only_if: None, tag: 0, origin, offsets };
         self.orders.remember(&request, terms, MONO);
     }
 

@@ -4,6 +4,9 @@ use std::collections::{HashSet, VecDeque};
 
 use taut_types::{AccountId, ClientOrderId, Nanos, UserId};
 
+/// Whose budgets a cancel counts against: of the user who has the order, and of its account.
+pub(super) type Budget = (UserId, AccountId);
+
 /// Orders whose cancel is one too many for now. It leaves as soon as its budget has it: a cancel is
 /// never lost, and never refused for a rate.
 ///
@@ -19,7 +22,7 @@ pub(super) struct WaitingCancels {
 
 #[derive(Debug)]
 struct Queue {
-    owner: (UserId, AccountId),
+    budget: Budget,
     /// When the first of them may leave.
     due: Nanos,
     orders: VecDeque<ClientOrderId>,
@@ -32,9 +35,9 @@ impl WaitingCancels {
     }
 
     /// A cancel that may leave then, behind those of its owner that wait already.
-    pub(super) fn push(&mut self, order: ClientOrderId, account: AccountId, due: Nanos) {
+    pub(super) fn push(&mut self, order: ClientOrderId, budget: Budget, due: Nanos) {
         if self.orders.insert(order) {
-            let queue = self.queue(order, account);
+            let queue = self.queue(budget);
             if queue.orders.is_empty() {
                 queue.due = due;
             }
@@ -43,21 +46,21 @@ impl WaitingCancels {
     }
 
     /// One that was taken and has to wait again, with all behind it.
-    pub(super) fn put_back(&mut self, order: ClientOrderId, account: AccountId, due: Nanos) {
+    pub(super) fn put_back(&mut self, order: ClientOrderId, budget: Budget, due: Nanos) {
         if self.orders.insert(order) {
-            let queue = self.queue(order, account);
+            let queue = self.queue(budget);
             queue.due = due;
             queue.orders.push_front(order);
         }
     }
 
     /// Takes one whose time has come.
-    pub(super) fn pop_due(&mut self, now: Nanos) -> Option<(ClientOrderId, AccountId)> {
+    pub(super) fn pop_due(&mut self, now: Nanos) -> Option<(ClientOrderId, Budget)> {
         let is_due = |queue: &&mut Queue| queue.due <= now && !queue.orders.is_empty();
         let queue = self.queues.iter_mut().find(is_due)?;
         let order = queue.orders.pop_front()?;
         self.orders.remove(&order);
-        Some((order, queue.owner.1))
+        Some((order, queue.budget))
     }
 
     /// The budgets have changed: all may be tried at once.
@@ -70,11 +73,10 @@ impl WaitingCancels {
         self.orders.contains(&order)
     }
 
-    fn queue(&mut self, order: ClientOrderId, account: AccountId) -> &mut Queue {
-        let owner = (order.user(), account);
-        let known = self.queues.iter().position(|queue| queue.owner == owner);
+    fn queue(&mut self, budget: Budget) -> &mut Queue {
+        let known = self.queues.iter().position(|queue| queue.budget == budget);
         let place = known.unwrap_or_else(|| {
-            self.queues.push(Queue { owner, due: Nanos(i64::MIN), orders: VecDeque::new() });
+            self.queues.push(Queue { budget, due: Nanos(i64::MIN), orders: VecDeque::new() });
             self.queues.len() - 1
         });
         &mut self.queues[place]
@@ -98,13 +100,14 @@ mod tests {
 
     #[test]
     fn one_owner_s_spent_budget_does_not_hold_back_another_s() {
-        let (mut waiting, account) = (WaitingCancels::default(), AccountId(0));
-        (1..=10_000).for_each(|number| waiting.push(order(1, number), account, NOW));
-        waiting.push(order(2, 1), account, NOW);
-        waiting.push(order(2, 1), account, NOW);
+        let mut waiting = WaitingCancels::default();
+        let [first, second] = [1, 2].map(|user| (UserId(user), AccountId(0)));
+        (1..=10_000).for_each(|number| waiting.push(order(1, number), first, NOW));
+        waiting.push(order(2, 1), second, NOW);
+        waiting.push(order(2, 1), second, NOW);
         assert_eq!(waiting.len(), 10_001);
         assert_eq!(popped(&mut waiting, NOW), Some(order(1, 1)));
-        waiting.put_back(order(1, 1), account, LATER);
+        waiting.put_back(order(1, 1), first, LATER);
         // The 9,999 behind it are not looked at.
         assert_eq!(popped(&mut waiting, NOW), Some(order(2, 1)));
         assert_eq!(popped(&mut waiting, NOW), None);
@@ -116,9 +119,10 @@ mod tests {
     #[test]
     fn other_budgets_have_all_tried_at_once() {
         let mut waiting = WaitingCancels::default();
-        waiting.push(order(1, 1), AccountId(0), Nanos::MAX);
+        let budget = (UserId(1), AccountId(0));
+        waiting.push(order(1, 1), budget, Nanos::MAX);
         assert_eq!(waiting.pop_due(LATER), None);
         waiting.try_again();
-        assert_eq!(waiting.pop_due(NOW), Some((order(1, 1), AccountId(0))));
+        assert_eq!(waiting.pop_due(NOW), Some((order(1, 1), budget)));
     }
 }

@@ -97,6 +97,7 @@ mod tests {
         let terms = OrderTerms::limit(InstrumentId(0), Side::Buy, Price(1), Lots(1));
         let request = Request {
             id: ClientOrderId(number),
+            owner: crate::owner::Owner::default(),
             kind: RequestKind::Create(terms),
             only_if: None,
             tag: 0,

@@ -2,6 +2,7 @@
 
 mod alike;
 mod garbage;
+mod hand_over;
 
 use std::os::fd::AsFd;
 
@@ -507,7 +508,7 @@ fn two_gateways_tell_one_strategy_by_time_and_each_gets_its_own_orders() {
     while runner.poll(&clock) {}
     assert_eq!(runner.strategy().levels.last(), Some(&(0, ids[0], Nanos(50))));
     assert_eq!(runner.strategy().downloads.len(), 2);
-    assert!(runner.replicas.order(sent[1]).is_some_and(|it| it.version == 1));
+    assert!(runner.replicas.order(owners[1], sent[1]).is_some_and(|it| it.version == 1));
 
     // One gateway goes: the other one stays.
     runner.disconnected(&clock, 1);

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use taut_journal::{
     Asked, Entry, Fill, OpenOrder, OrderRecord, Settings, State, Unanswered, VenueId,
 };
-use taut_oms::{Amount, Position, PositionKey, Trade};
+use taut_oms::{Amount, Owner, Position, PositionKey, Trade};
 use taut_testkit::{Draw, Random};
 use taut_types::{
     AccountId, ClientOrderId, InstrumentId, Lots, OrderFlags, OrderTerms, OrderType, Price,
@@ -21,13 +21,16 @@ pub fn small() -> Settings {
 pub struct Flow {
     random: Random,
     orders: Vec<(OrderTerms, RequestId, i64)>,
+    /// Whose each of them is.
+    owners: Vec<Owner>,
     numbers: u64,
     execution: u64,
 }
 
 impl Flow {
     pub fn new(seed: u64) -> Self {
-        Self { random: Random::with_seed(seed), orders: Vec::new(), numbers: 0, execution: 0 }
+        let (orders, owners) = (Vec::new(), Vec::new());
+        Self { random: Random::with_seed(seed), orders, owners, numbers: 0, execution: 0 }
     }
 
     fn below(&mut self, end: u64) -> u64 {
@@ -58,7 +61,13 @@ impl Flow {
         let order = ClientOrderId::of(user, strategy, number);
         let terms = self.terms();
         self.orders.push((terms, RequestId::create(order), 0));
+        self.owners.push(Owner::of(order));
         Entry::Create { order, tag: number as u32, terms }
+    }
+
+    fn forget(&mut self, at: usize) {
+        self.orders.swap_remove(at);
+        self.owners.swap_remove(at);
     }
 
     fn fill(&mut self, at: usize) -> Fill {
@@ -70,6 +79,7 @@ impl Flow {
         let name = format!("execution-of-a-venue-with-long-names-{}", self.execution);
         Fill {
             order: request.order,
+            owner: self.owners[at],
             instrument: terms.instrument,
             account: terms.account,
             side: terms.side,
@@ -92,7 +102,7 @@ impl Flow {
         let version = self.below(u64::from(request.version) + 1) as u16;
         let answered = RequestId { order, version };
         let (price, lots) = (Price(self.below(2_000) as i64), Lots(self.below(25) as i64));
-        match self.below(18) {
+        match self.below(19) {
             0 | 1 => {
                 self.orders[at].1.version += 1;
                 Entry::Modify { request: self.orders[at].1, price, lots }
@@ -105,18 +115,23 @@ impl Flow {
             5 | 6 => Entry::Replaced { request: answered, price, lots },
             7..=11 => Entry::Filled(self.fill(at)),
             12 => {
-                self.orders.swap_remove(at);
+                self.forget(at);
                 Entry::Cancelled { request: answered }
             }
             13 => {
                 if self.below(3) == 0 {
-                    self.orders.swap_remove(at);
+                    self.forget(at);
                     return Entry::Expired { order };
                 }
                 Entry::Rejected { request: answered, reason: 9 }
             }
             14 => Entry::KillSwitch { word: self.below(5), is_latched: self.below(2) == 0 },
             15 => Entry::Day(self.below(3) as u32),
+            18 => {
+                let (user, strategy) = (UserId(self.below(3) as u8), StrategyId(255));
+                self.owners[at] = Owner { user, strategy };
+                Entry::HandedOver { order, to: self.owners[at] }
+            }
             what => {
                 let key = PositionKey {
                     user: order.user(),
@@ -139,7 +154,9 @@ impl Flow {
 /// The order that an entry is about.
 fn order_of(entry: &Entry) -> Option<ClientOrderId> {
     match *entry {
-        Entry::Create { order, .. } | Entry::Expired { order } => Some(order),
+        Entry::Create { order, .. }
+        | Entry::Expired { order }
+        | Entry::HandedOver { order, .. } => Some(order),
         Entry::Modify { request, .. }
         | Entry::Cancel { request }
         | Entry::Acknowledged { request, .. }
@@ -166,7 +183,7 @@ fn live(entries: &[Entry]) -> Option<OpenOrder> {
                 worth: 0,
                 venue_id: VenueId::NONE,
             };
-            (open, is_over) = (Some(OpenOrder { order, unanswered: Vec::new() }), false);
+            (open, is_over) = (Some(OpenOrder::new(order)), false);
             continue;
         }
         let Some(it) = open.as_mut().filter(|_| !is_over) else { continue };
@@ -193,6 +210,7 @@ fn live(entries: &[Entry]) -> Option<OpenOrder> {
             Entry::Rejected { request, .. } if request.version > 1 => {
                 it.unanswered.retain(|asked| asked.version != request.version);
             }
+            Entry::HandedOver { to, .. } => it.owner = to,
             Entry::Filled(fill) => {
                 it.order.lots_filled.0 += fill.lots.0;
                 it.order.worth += i128::from(fill.lots.0) * i128::from(fill.price.0);

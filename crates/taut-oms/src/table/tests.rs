@@ -155,3 +155,29 @@ fn requests_without_an_answer_are_found_by_time_and_by_number() {
     assert_eq!((overdue(&table, 9), table.next_waiting()), (None, None));
     assert_eq!((table.answers().lost, table.answers().unanswered()), (1, 0));
 }
+
+#[test]
+fn an_open_order_is_handed_over_with_what_is_under_way_and_one_that_is_over_is_not() {
+    let mut table = OrderTable::with_capacity(4);
+    let [first, second] = [1, 2].map(|user| Owner { user: UserId(user), strategy: StrategyId(9) });
+    let id = first.order(5);
+    table.create(id, &terms(1), 7, 1, Nanos(1)).unwrap();
+    assert_eq!(table.owner(id), first);
+    let before = *table.get(id).unwrap();
+    assert_eq!(table.hand_over(id, first), None, "it has it");
+    let after = table.hand_over(id, second).unwrap();
+    assert_eq!(after, Order { owner: second, ..before });
+    assert_eq!((table.owner(id), after.counted_as()), (second, second.order(5)));
+    assert_eq!(table.owner(first.order(6)), first, "of an order that nobody knows, its sender");
+    // The answer finds it by the id that it was sent with.
+    let report = Report::plain(RequestId::create(id), E::Accepted, Qty::whole(1));
+    assert!(table.apply(&report).unwrap().answered.is_some());
+    table.apply(&Report { event: E::Cancelled, ..report }).unwrap();
+    assert_eq!(table.hand_over(id, first), None, "it is over");
+    assert_eq!(table.hand_over(first.order(6), second), None);
+    assert_eq!(table.owner(id), second);
+    // Out of a journal it is whose it was.
+    let mut table = OrderTable::with_capacity(4);
+    table.adopt(Order::recovered(id, &terms(1), 7, (1, 1), (Lots(0), 0)).owned_by(second)).unwrap();
+    assert_eq!(table.owner(id), second);
+}

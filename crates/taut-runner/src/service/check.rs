@@ -15,7 +15,7 @@ use crate::service::copy_reader::CopyReaderKeys;
 use crate::service::dead_men::check_dead_man;
 use crate::service::drop_copy::DropCopyKeys;
 use crate::service::feed_backup::FeedBackupKeys;
-use crate::service::file::{GatewayFile, WhenGoneKey};
+use crate::service::file::{GatewayFile, StrategySettings, WhenGoneKey};
 use crate::service::journal::JournalKeys;
 use crate::service::name::{NAME_BYTES_MAX, is_name};
 use crate::service::okx::OkxKeys;
@@ -207,6 +207,35 @@ impl GatewayFile {
         }
     }
 
+    fn check_when_gone(
+        &self,
+        strategy: &StrategySettings,
+        key: &impl Fn(&str) -> String,
+        mistakes: &mut Vec<Mistake>,
+    ) {
+        match &strategy.when_gone {
+            WhenGoneKey::Cancel => {
+                if let Some(ms) = strategy.keep_ms {
+                    let remedy = "beside when_gone = \"keep\" or { hand_over_to = NAME }";
+                    mistakes.push(Mistake::new(&key("keep_ms"), ms, remedy));
+                }
+            }
+            WhenGoneKey::Keep => {}
+            WhenGoneKey::HandOverTo(heir) => {
+                let others = self.strategies.iter().filter(|it| it.name != strategy.name);
+                let others: Vec<&str> = others.map(|it| it.name.as_str()).collect();
+                if !others.contains(&heir.as_str()) {
+                    let remedy = match others.as_slice() {
+                        [] => "another strategy of this file, and there is none".to_owned(),
+                        others => format!("another strategy of this file: {}", others.join(", ")),
+                    };
+                    let key = key("when_gone.hand_over_to");
+                    mistakes.push(Mistake::new(&key, heir, remedy));
+                }
+            }
+        }
+    }
+
     fn check_strategies(&self, mistakes: &mut Vec<Mistake>) {
         let (mut names, mut numbers) = (BTreeSet::new(), BTreeSet::new());
         for (at, strategy) in self.strategies.iter().enumerate() {
@@ -215,10 +244,7 @@ impl GatewayFile {
                 let remedy = format!("1 to {NAME_BYTES_MAX} bytes, which no other strategy has");
                 mistakes.push(Mistake::new(&key("name"), &strategy.name, remedy));
             }
-            if let (WhenGoneKey::Cancel, Some(ms)) = (strategy.when_gone, strategy.keep_ms) {
-                let remedy = "beside when_gone = \"keep\"";
-                mistakes.push(Mistake::new(&key("keep_ms"), ms, remedy));
-            }
+            self.check_when_gone(strategy, &key, mistakes);
             check_dead_man(&key("dead_man_ms"), strategy.dead_man_ms, mistakes);
             // Limits and the kill switch know a strategy by its number alone.
             if !numbers.insert(strategy.number) {

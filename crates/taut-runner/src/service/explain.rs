@@ -5,7 +5,7 @@ use taut_types::{AccountId, ContractKind, Instrument, InstrumentId, Lots, Price,
 
 use crate::error::RunnerError;
 use crate::service::connections;
-use crate::service::file::{GatewayFile, PositionsKey};
+use crate::service::file::{GatewayFile, PositionsKey, StrategySettings, WhenGoneKey};
 use crate::service::rules::{Rules, account_ids};
 
 /// Names in a line, before the others are only counted.
@@ -186,6 +186,9 @@ impl GatewayFile {
             let open = limits.strategy(taut_types::StrategyId(number));
             let text = format!("{name}, number {number}, of user {user}: {open} open orders");
             say("strategy", text);
+            if let Some(words) = when_gone_words(strategy) {
+                say("", words);
+            }
         }
     }
 
@@ -278,6 +281,22 @@ fn user_words(limits: &UserLimits) -> String {
     }
     words.push(rates(&limits.rates));
     words.join("; ")
+}
+
+/// What becomes of a strategy's open orders when it ends, where they are not cancelled.
+fn when_gone_words(strategy: &StrategySettings) -> Option<String> {
+    let how_long = match strategy.keep_ms {
+        Some(ms) => format!("{ms} ms long, and are cancelled then"),
+        None => "as long as that takes".to_owned(),
+    };
+    match &strategy.when_gone {
+        WhenGoneKey::Cancel => None,
+        WhenGoneKey::Keep => Some(format!("at its end they wait for its return, {how_long}")),
+        WhenGoneKey::HandOverTo(heir) => Some(format!(
+            "at its end they become those of {heir}, and wait for it where it is not attached, \
+             {how_long}"
+        )),
+    }
 }
 
 fn rates(rates: &MessageRates) -> String {

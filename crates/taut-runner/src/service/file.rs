@@ -240,29 +240,37 @@ pub struct StrategySettings {
     /// What becomes of its open orders when it is gone.
     #[serde(default)]
     pub when_gone: WhenGoneKey,
-    /// How long they wait for its return where they are kept, in milliseconds; without it for ever.
+    /// How long they wait, in milliseconds, where they are kept for its return, or handed over to
+    /// one that is not attached; without it for ever.
     #[serde(default)]
     pub keep_ms: Option<u32>,
 }
 
 /// What becomes of the open orders of a strategy that is gone.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum WhenGoneKey {
     /// They are cancelled.
     #[default]
     Cancel,
     /// They stay open for its return.
     Keep,
+    /// They become those of the strategy with this name.
+    HandOverTo(String),
 }
 
 impl StrategySettings {
-    pub(super) fn when_gone(&self) -> WhenGone {
-        match self.when_gone {
+    /// What becomes of its open orders, in a file where strategies are found by these names.
+    fn when_gone<'a>(&self, find: impl Fn(&str) -> Option<&'a Self>) -> WhenGone {
+        let span = self.keep_ms.map(|ms| Nanos::from_millis(ms.into()));
+        match &self.when_gone {
             WhenGoneKey::Cancel => WhenGone::Cancel,
-            WhenGoneKey::Keep => {
-                WhenGone::Keep(self.keep_ms.map(|ms| Nanos::from_millis(ms.into())))
-            }
+            WhenGoneKey::Keep => WhenGone::Keep(span),
+            WhenGoneKey::HandOverTo(heir) => match find(heir) {
+                Some(heir) => WhenGone::HandOver { to: heir.owner(), wait: span },
+                // Such a file is refused.
+                None => WhenGone::Cancel,
+            },
         }
     }
 
@@ -298,7 +306,7 @@ impl GatewayFile {
         self.wait.unwrap_or(Wait::Block)
     }
 
-    /// Who is killed without a sign of life, when a day ends, and whose orders are kept.
+    /// Who is killed without a sign of life, when a day ends, and what becomes of whose orders.
     pub(super) fn watched(&self) -> Watched {
         let span = |ms: u32| Nanos::from_millis(ms.into());
         let strategies = self.strategies.iter();
@@ -308,7 +316,8 @@ impl GatewayFile {
                 .filter_map(|it| Some((it.owner(), span(it.dead_man_ms?))))
                 .collect(),
         };
-        let when_gone = self.strategies.iter().map(|it| (it.owner(), it.when_gone()));
+        let when_gone = |it: &StrategySettings| it.when_gone(|name| self.strategy(name));
+        let when_gone = self.strategies.iter().map(|it| (it.owner(), when_gone(it)));
         Watched { dead_men, day_ends: self.risk.day_ends, when_gone: when_gone.collect() }
     }
 

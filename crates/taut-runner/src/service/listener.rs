@@ -365,6 +365,7 @@ impl<'a> Listener<'a> {
                 filter.and_then(|filter| self.done(Command::CancelAll(filter)))
             }
             ControlRequest::Drop { strategy } => self.drop_strategy(&strategy),
+            ControlRequest::HandOver { from, to } => self.hand_over(&from, &to),
             ControlRequest::Stop => {
                 self.is_stopping = true;
                 self.done(Command::Stop)
@@ -494,6 +495,22 @@ impl<'a> Listener<'a> {
         dropped
     }
 
+    fn hand_over(&mut self, from: &str, to: &str) -> Result<Vec<ControlReply>, String> {
+        let (of, heir) = (self.owner(from)?, self.owner(to)?);
+        if self.fused.as_deref().is_some_and(|fused| fused != to) {
+            return Err(format!("nobody attaches here: '{to}' would not come for the orders"));
+        }
+        match self.ask(Command::HandOver(of, heir)) {
+            Ok(Answer::HandedOver(0)) => Err(format!("'{from}' has no open order")),
+            Ok(Answer::HandedOver(count)) => {
+                self.told.push(format!("{count} open orders of '{from}' are those of '{to}' now"));
+                Ok(vec![ControlReply::Done])
+            }
+            Ok(_) => Ok(Vec::new()),
+            Err(text) => Err(format!("'{from}': {text}")),
+        }
+    }
+
     fn status(&self, glance: Box<Glance>) -> ControlReply {
         let strategies = self.file.strategies.iter().map(|strategy| {
             let has = |place: &Place<'_>| place.strategy.as_deref() == Some(&strategy.name);
@@ -572,12 +589,12 @@ impl<'a> Listener<'a> {
         Ok(ControlReply::Stages(lines))
     }
 
-    fn orders(&self, orders: &[OpenOrder]) -> Vec<ControlReply> {
-        let line = |order: &OpenOrder| self.order_line(order);
+    fn orders(&self, orders: &[(Owner, OpenOrder)]) -> Vec<ControlReply> {
+        let line = |order: &(Owner, OpenOrder)| self.order_line(order);
         in_parts(orders, line, |orders, more| ControlReply::Orders { orders, more })
     }
 
-    fn order_line(&self, order: &OpenOrder) -> OrderLine {
+    fn order_line(&self, (owner, order): &(Owner, OpenOrder)) -> OrderLine {
         let instrument = self.instruments.get(order.terms.instrument.0 as usize);
         let qty = |lots| {
             instrument
@@ -587,7 +604,7 @@ impl<'a> Listener<'a> {
         let text = RequestId::create(order.id).to_text();
         OrderLine {
             id: String::from_utf8_lossy(&text).into_owned(),
-            strategy: self.name_of(Owner::of(order.id)),
+            strategy: self.name_of(*owner),
             symbol: symbol(instrument),
             account: order.terms.account.0,
             side: if order.terms.side == Side::Buy { "buy" } else { "sell" }.to_owned(),

@@ -55,6 +55,13 @@ pub enum ControlRequest {
         /// Its name in the gateway's settings.
         strategy: String,
     },
+    /// The open orders of a strategy that is not attached made another one's.
+    HandOver {
+        /// Whose they are, by its name in the gateway's settings.
+        from: String,
+        /// Whose they become.
+        to: String,
+    },
     /// The gateway's end: orders cancelled, the session logged out.
     Stop,
 }

@@ -40,6 +40,8 @@ pub enum Command {
     /// The operator is there; whether that is asked for.
     Alive,
     CancelAll(OrderFilter),
+    /// The open orders of the first made the second's: how many.
+    HandOver(Owner, Owner),
     /// The end.
     Stop,
 }
@@ -48,8 +50,9 @@ pub enum Command {
 #[derive(Debug)]
 pub enum Answer {
     Done(bool),
+    HandedOver(usize),
     Status(Box<Glance>),
-    Orders(Vec<OpenOrder>),
+    Orders(Vec<(Owner, OpenOrder)>),
     Positions(Vec<PositionReport>),
     Usage(Box<Usage>),
     Picture(Box<Picture>),
@@ -65,7 +68,8 @@ pub enum Answer {
 pub struct Picture {
     pub utc: Nanos,
     pub positions: Vec<PositionReport>,
-    pub orders: Vec<OpenOrder>,
+    /// With whose they are.
+    pub orders: Vec<(Owner, OpenOrder)>,
     pub balances: Vec<Balance>,
     pub killed: Vec<(Latched, Option<Nanos>)>,
 }

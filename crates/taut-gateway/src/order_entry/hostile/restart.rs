@@ -36,7 +36,7 @@ pub fn assert_is_recovered(world: &World<'_>, folder: &Path, when: &str) {
         let own =
             (order.terms, order.traded.lots, order.worth(), order.version_accepted, order.tag);
         assert_eq!(of_journal, own, "{when}");
-        assert_eq!(it.version_sent, order.version_sent, "{when}");
+        assert_eq!((it.version_sent, open.owner), (order.version_sent, order.owner), "{when}");
         // One that was lost may have made room in the table for another.
         for request in order.pending().filter(|it| it.kind != Kind::Create) {
             let Pending { version, price, lots, .. } = *request;
@@ -59,7 +59,7 @@ pub fn assert_is_recovered(world: &World<'_>, folder: &Path, when: &str) {
 }
 
 /// The bytes of the journal in a folder, and where its records end, the first one's beginning too.
-fn records(folder: &Path) -> (Vec<u8>, Vec<usize>) {
+pub fn records(folder: &Path) -> (Vec<u8>, Vec<usize>) {
     let mut ends = Vec::new();
     read(folder, SETTINGS.executions_max, &mut |shown| {
         assert_eq!(shown.segment, 1, "one segment is enough");
@@ -73,7 +73,7 @@ fn records(folder: &Path) -> (Vec<u8>, Vec<usize>) {
 }
 
 /// A journal that ends there.
-fn cut(bytes: &[u8], end: usize) -> TempDir {
+pub fn cut(bytes: &[u8], end: usize) -> TempDir {
     let (folder, mut bytes) = (tempfile::tempdir().unwrap(), bytes.to_vec());
     bytes[end..].fill(0);
     fs::write(folder.path().join(segment_name(1)), bytes).unwrap();

@@ -439,6 +439,25 @@ fn a_user_has_limits_of_its_own() {
 }
 
 #[test]
+fn an_order_that_is_handed_over_counts_for_its_heir_and_for_its_account_as_before() {
+    let mut few = user(|user| user.open_orders_max = 1);
+    assert_eq!(send(&mut few, 1, &buy()), SENT);
+    let (account, sender) = (few.account_usage(ACCOUNT), Owner::of(id(1)));
+    let heir = Owner { user: UserId(200), strategy: StrategyId(STRATEGY.0 - 1) };
+    few.handed_over(sender, heir);
+    assert_eq!((few.user_open_orders(USER), few.strategy_open_orders(STRATEGY)), (0, 0));
+    assert_eq!((few.user_open_orders(heir.user), few.strategy_open_orders(heir.strategy)), (1, 1));
+    assert_eq!(few.account_usage(ACCOUNT), account);
+    // Its sender has room again.
+    assert_eq!(send(&mut few, 2, &buy()), SENT);
+    few.ended(heir.order(1), &buy(), Lots(10));
+    assert_eq!((few.user_open_orders(heir.user), few.strategy_open_orders(heir.strategy)), (0, 0));
+    // Beyond the sizes there is nothing to count.
+    few.handed_over(sender, Owner::HOUSE);
+    assert_eq!(few.user_open_orders(USER), 0);
+}
+
+#[test]
 fn what_is_used_can_be_looked_at() {
     let mut risk = risk();
     assert_eq!(send(&mut risk, 1, &buy()), SENT);

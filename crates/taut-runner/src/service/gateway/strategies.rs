@@ -57,6 +57,8 @@ pub trait Attachable: Client {
     fn market_position(&self) -> u64;
     /// Whether it has the orders of this owner cancelled until none is open.
     fn disown(&mut self, owner: Owner) -> bool;
+    /// Whether it hands the orders of this owner over to another strategy, which is here.
+    fn bequeath(&mut self, owner: Owner) -> bool;
     /// The gateway is about to end.
     fn stop(&mut self);
 }
@@ -130,6 +132,10 @@ impl Attachable for Hub<'_> {
         true
     }
 
+    fn bequeath(&mut self, owner: Owner) -> bool {
+        Hub::bequeath(self, owner)
+    }
+
     fn stop(&mut self) {}
 }
 
@@ -186,6 +192,10 @@ impl<S: Strategy> Attachable for FusedClient<S> {
     }
 
     fn disown(&mut self, _owner: Owner) -> bool {
+        false
+    }
+
+    fn bequeath(&mut self, _owner: Owner) -> bool {
         false
     }
 

@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 
 use taut_gateway::{
-    Gateway, GatewayError, Observer, OrderFilter, OrderHandler, Owner, Regions, SlotId,
+    Gateway, GatewayError, Observer, OpenOrder, OrderFilter, OrderHandler, Owner, Regions, SlotId,
 };
 use taut_io::EpollKernel;
 use taut_journal::{Housekeeper, Journal};
@@ -241,9 +241,15 @@ impl<'a, 'm, C: Attachable, F: FeedHandler, H: OrderHandler, O: Observer>
         let _ = self.answers.send((UNASKED, Answer::Rolled(Box::new(picture))));
     }
 
-    fn picture(&self) -> Picture {
+    /// Every open order, and whose it is.
+    fn open_orders(&self) -> Vec<(Owner, OpenOrder)> {
         let mut orders = Vec::new();
-        self.gateway.visit_orders(|order| orders.push(*order));
+        self.gateway.visit_orders(|order| orders.push((self.gateway.owner_of(order.id), *order)));
+        orders
+    }
+
+    fn picture(&self) -> Picture {
+        let orders = self.open_orders();
         Picture {
             utc: utc(),
             positions: self.gateway.positions().collect(),
@@ -253,15 +259,16 @@ impl<'a, 'm, C: Attachable, F: FeedHandler, H: OrderHandler, O: Observer>
         }
     }
 
-    /// Orders that were recovered have waited for their strategies for long enough.
+    /// Orders that were recovered have waited for their strategies for long enough: they are
+    /// another one's, where the settings say so, or cancelled.
     fn cancel_orphans(&mut self) -> Result<(), RunnerError> {
         let is_due = self.orphans_due.is_some_and(|due| monotonic() >= due);
         if !is_due || self.gateway.counters().logged_on == 0 {
             return Ok(());
         }
         self.orphans_due = None;
-        let mut owners = BTreeSet::new();
-        self.gateway.visit_orders(|order| _ = owners.insert(Owner::of(order.id)));
+        let mut owners: BTreeSet<Owner> =
+            self.open_orders().into_iter().map(|(owner, _)| owner).collect();
         let client = self.gateway.client();
         let attached: Vec<Owner> =
             self.slots.iter().filter_map(|slot| client.owner(*slot)).collect();
@@ -269,6 +276,9 @@ impl<'a, 'm, C: Attachable, F: FeedHandler, H: OrderHandler, O: Observer>
             |owner: &Owner| attached.contains(owner) || client.resident() == Some(*owner);
         owners.retain(|owner| !is_there(owner));
         for owner in owners {
+            if self.gateway.client_mut().bequeath(owner) {
+                continue;
+            }
             let cancelled = self.gateway.cancel_all(&owner.only(OrderFilter::ALL));
             cancelled.map_err(|error| failed(error, self.orders))?;
             // Until none of them is open.
@@ -352,9 +362,13 @@ impl<'a, 'm, C: Attachable, F: FeedHandler, H: OrderHandler, O: Observer>
                 if attach(self.gateway.client_mut()) {
                     return Answer::Done(true);
                 }
-                // Whoever has just left the place has its orders cancelled, and it is free.
+                // Whoever has just left the place has its orders cancelled, or handed over, and it
+                // is free.
                 match self.gateway.poll() {
-                    Ok(_) => Answer::Done(attach(self.gateway.client_mut())),
+                    Ok(_) => {
+                        self.gateway.hand_over_of_the_gone();
+                        Answer::Done(attach(self.gateway.client_mut()))
+                    }
                     Err(error) => Answer::Failed(error.to_string()),
                 }
             }
@@ -371,11 +385,7 @@ impl<'a, 'm, C: Attachable, F: FeedHandler, H: OrderHandler, O: Observer>
                 Answer::Done(true)
             }
             Command::Status => Answer::Status(Box::new(self.glance())),
-            Command::Orders => {
-                let mut orders = Vec::new();
-                self.gateway.visit_orders(|order| orders.push(*order));
-                Answer::Orders(orders)
-            }
+            Command::Orders => Answer::Orders(self.open_orders()),
             Command::Picture => Answer::Picture(Box::new(self.picture())),
             Command::Roll => {
                 self.roll(None);
@@ -410,6 +420,21 @@ impl<'a, 'm, C: Attachable, F: FeedHandler, H: OrderHandler, O: Observer>
                 Answer::Done(self.watch.operator().is_some())
             }
             Command::CancelAll(filter) => done(self.gateway.cancel_all(&filter)),
+            Command::HandOver(from, to) => {
+                let client = self.gateway.client();
+                let is_there = client.resident() == Some(from)
+                    || self.slots.iter().any(|slot| client.owner(*slot) == Some(from));
+                // It would not be told that they are not its own any more.
+                if is_there {
+                    return Answer::Failed("it is attached, and would not be told".to_owned());
+                }
+                if self.gateway.is_killed(from) {
+                    let remedy =
+                        "it is killed, and its orders are being cancelled; revive it first";
+                    return Answer::Failed(remedy.to_owned());
+                }
+                Answer::HandedOver(self.gateway.hand_over(from, to))
+            }
             Command::Stop => {
                 self.ends_by = Some(monotonic() + LOGOUT);
                 self.gateway.client_mut().stop();
