@@ -1,6 +1,7 @@
 //! The table of all checks, a file for each group.
 
 mod environment;
+mod ethtool;
 mod idle;
 mod interrupts;
 mod isolation;
@@ -9,19 +10,22 @@ mod limits;
 mod memory;
 mod network;
 mod nic;
+mod threads;
 
 use crate::check::Check;
 
 /// Every check, by group.
 pub fn checks() -> impl Iterator<Item = &'static Check> {
-    let groups: [&'static [Check]; 9] = [
+    let groups: [&'static [Check]; 11] = [
         isolation::CHECKS,
+        threads::CHECKS,
         interrupts::CHECKS,
         kernel::CHECKS,
         idle::CHECKS,
         memory::CHECKS,
         network::CHECKS,
         nic::CHECKS,
+        ethtool::CHECKS,
         limits::CHECKS,
         environment::CHECKS,
     ];

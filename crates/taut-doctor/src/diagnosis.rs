@@ -56,7 +56,7 @@ impl Diagnosis {
             cpus: machine.cpus().to_string(),
             interfaces: machine.interfaces().to_vec(),
             virtual_machine: machine.is_virtual(),
-            container: machine.container(),
+            container: machine.container().map(str::to_owned),
             ok: count(Verdict::Ok),
             unseen: count(Verdict::Unseen),
             wrong: WrongCounts {

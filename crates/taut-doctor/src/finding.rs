@@ -45,7 +45,7 @@ impl std::fmt::Display for Fix {
         match self {
             Self::Command(text) | Self::Advice(text) => f.write_str(text),
             Self::Boot(parameter) => {
-                write!(f, "grubby --update-kernel=ALL --args='{parameter}', and boot")
+                write!(f, "grubby --update-kernel=ALL --args='{parameter}', then reboot")
             }
         }
     }

@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 #![deny(clippy::indexing_slicing)]
 
+mod answers;
 mod check;
 mod checks;
 mod cpu_list;
@@ -26,6 +27,7 @@ mod sample;
 mod script;
 mod target;
 
+pub use answers::Answers;
 pub use check::{Check, Group, Severity};
 pub use checks::checks;
 pub use cpu_list::CpuList;
@@ -33,6 +35,6 @@ pub use diagnosis::{Diagnosis, WrongCounts};
 pub use finding::{Finding, Fix, Unseen, Verdict};
 pub use interrupts::{InterruptLine, Interrupts};
 pub use judged::Judged;
-pub use machine::{Answers, Machine};
+pub use machine::Machine;
 pub use sample::{CpuTicks, Sample, Task};
 pub use target::{GatewayThread, Target};

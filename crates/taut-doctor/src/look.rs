@@ -26,6 +26,40 @@ pub fn with_others(machine: &Machine, fix: impl FnOnce(&CpuList) -> Fix) -> Fix 
     }
 }
 
+/// One look at each interface; what is wrong with one is wrong.
+pub fn each_interface(
+    machine: &Machine,
+    look: impl Fn(&str) -> Result<(bool, String), Unseen>,
+    fix: impl Fn(&str) -> Fix,
+) -> Look {
+    let names = machine.interfaces();
+    if names.is_empty() {
+        return Err(Unseen("no interface but loopback is used, which has no hardware".to_owned()));
+    }
+    let (mut words, mut wrong, mut unseen) = (Vec::new(), Vec::new(), None);
+    for name in names {
+        match look(name) {
+            Ok((is_ok, found)) => {
+                words.push(format!("{name}: {found}"));
+                wrong.extend((!is_ok).then_some(name));
+            }
+            Err(Unseen(why)) => unseen = unseen.or(Some(why)),
+        }
+    }
+    if let (true, Some(why)) = (words.is_empty(), unseen) {
+        return Err(Unseen(why));
+    }
+    let fixes = || {
+        let all: Vec<Fix> = wrong.iter().map(|name| fix(name)).collect();
+        let texts: Vec<String> = all.iter().map(Fix::to_string).collect();
+        match all.first() {
+            Some(Fix::Command(_)) => Fix::Command(texts.join("; ")),
+            _ => Fix::Advice(texts.join("; ")),
+        }
+    };
+    Ok(Finding::judge(wrong.is_empty(), words.join("; "), fixes))
+}
+
 /// A word for the shell, which takes it as it is.
 pub fn quoted(word: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-:@/=".contains(&byte);

@@ -1,49 +1,17 @@
 //! A machine as the kernel describes it, and what of it is judged.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 
-use taut_sys::{
-    ClockDiscipline, NicSettings, SysError, Uring, UringConfig, clock_discipline, nic_settings,
-    process_id,
-};
 use taut_types::Nanos;
 
+use crate::answers::Answers;
 use crate::cpu_list::CpuList;
 use crate::finding::Unseen;
 use crate::sample::Sample;
 use crate::target::Target;
-
-/// What only a system call tells.
-#[derive(Clone, Debug, Default)]
-pub struct Answers {
-    /// How the hardware of each interface is set.
-    pub nics: BTreeMap<String, NicSettings>,
-    /// How the clock is kept; `None` where nobody asked.
-    pub clock: Option<Result<ClockDiscipline, SysError>>,
-    /// Whether io_uring can be used; `None` where nobody asked.
-    pub io_uring: Option<Result<(), SysError>>,
-    /// The process that asks: it is not in its own way.
-    pub process: u32,
-}
-
-impl Answers {
-    /// Asks the kernel that this process runs on, about these interfaces.
-    #[must_use]
-    pub fn ask(interfaces: &[String]) -> Self {
-        let ring =
-            UringConfig { submissions: 8, completions: 16, buffers: 8, buffer_bytes: 64, files: 8 };
-        Self {
-            nics: interfaces.iter().map(|name| (name.clone(), nic_settings(name))).collect(),
-            clock: Some(clock_discipline()),
-            io_uring: Some(Uring::new(ring).map(|_| ())),
-            process: process_id(),
-        }
-    }
-}
 
 /// A machine.
 #[derive(Debug)]
@@ -56,6 +24,7 @@ pub struct Machine {
     cpus: CpuList,
     interfaces: Vec<String>,
     is_virtual: bool,
+    container: Option<String>,
 }
 
 impl Machine {
@@ -72,8 +41,10 @@ impl Machine {
             cpus: CpuList::default(),
             interfaces: Vec::new(),
             is_virtual: false,
+            container: None,
         };
         machine.is_virtual = machine.looks_virtual();
+        machine.container = machine.looks_contained();
         machine.cpus = machine.judged_cpus();
         machine.interfaces = machine.judged_interfaces();
         machine
@@ -106,38 +77,23 @@ impl Machine {
 
     /// The container that this process is in, by the name of what made it.
     #[must_use]
-    pub fn container(&self) -> Option<String> {
-        let marks = [("/.dockerenv", "Docker"), ("/run/.containerenv", "Podman")];
-        let mark = marks.iter().find(|(path, _)| self.path(path).exists());
-        let by_cgroup = || {
-            let text = self.text("/proc/1/cgroup").ok()?;
-            let names = ["docker", "kubepods", "lxc", "containerd", "libpod"];
-            names.iter().find(|name| text.contains(**name)).map(|name| (*name).to_owned())
-        };
-        mark.map(|(_, name)| (*name).to_owned()).or_else(by_cgroup)
+    pub fn container(&self) -> Option<&str> {
+        self.container.as_deref()
     }
 
     /// The text of a file, without white space at its ends.
     pub(crate) fn text(&self, path: &str) -> Result<String, Unseen> {
-        let why = |error: std::io::Error| {
-            let place = match (self.is_virtual, self.container().is_some()) {
-                (_, true) => " in this container",
-                (true, _) => " in this virtual machine",
-                _ => " here",
-            };
-            Unseen(match error.kind() {
-                ErrorKind::NotFound => format!("there is no {path}{place}"),
-                ErrorKind::PermissionDenied => format!("{path} may not be read by this user"),
-                _ => format!("{path}: {error}"),
-            })
+        let place = match (self.is_virtual, &self.container) {
+            (_, Some(_)) => "in this container",
+            (true, None) => "in this virtual machine",
+            (false, None) => "here",
         };
-        let bytes = match self.path(path).as_path() {
-            // Asked for by the container's own look: it must not ask again.
-            file if path == "/proc/1/cgroup" => {
-                fs::read(file).map_err(|error| Unseen(format!("{path}: {error}")))?
-            }
-            file => fs::read(file).map_err(why)?,
+        let why = |error: std::io::Error| match error.kind() {
+            ErrorKind::NotFound => Unseen(format!("there is no {path} {place}")),
+            ErrorKind::PermissionDenied => Unseen(format!("{path} may not be read by this user")),
+            _ => Unseen(format!("{path}: {error}")),
         };
+        let bytes = fs::read(self.path(path)).map_err(why)?;
         Ok(String::from_utf8_lossy(&bytes).trim().to_owned())
     }
 
@@ -263,6 +219,17 @@ impl Machine {
         let flags = cpuinfo.lines().find(|line| line.starts_with("flags"));
         flags.is_some_and(|line| line.split_ascii_whitespace().any(|flag| flag == "hypervisor"))
             || self.has("/sys/hypervisor/type")
+    }
+
+    fn looks_contained(&self) -> Option<String> {
+        let marks = [("/.dockerenv", "Docker"), ("/run/.containerenv", "Podman")];
+        let mark = marks.iter().find(|(path, _)| self.has(path)).map(|(_, name)| *name);
+        let by_group = || {
+            let text = self.text("/proc/1/cgroup").ok()?;
+            let names = ["docker", "kubepods", "lxc", "containerd", "libpod"];
+            names.into_iter().find(|name| text.contains(name))
+        };
+        mark.or_else(by_group).map(str::to_owned)
     }
 
     /// Those that are named, or those that are isolated, or the last one.

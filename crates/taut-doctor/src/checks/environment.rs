@@ -77,7 +77,8 @@ fn virtual_machine(machine: &Machine) -> Look {
         false => "no hypervisor shows",
     };
     let fix = || {
-        let text = "measure on the machine that will trade; believe no tail of this one";
+        let text =
+            "measure on the machine that will trade; do not trust p99 and beyond of this one";
         Fix::Advice(text.to_owned())
     };
     Ok(Finding::judge(!machine.is_virtual(), found, fix))

@@ -3,7 +3,7 @@
 use crate::check::{Check, Group, Severity};
 use crate::cpu_list::CpuList;
 use crate::finding::{Finding, Fix, Unseen};
-use crate::look::{Look, other_cpus, with_others};
+use crate::look::{Look, with_others};
 use crate::machine::Machine;
 
 pub const CHECKS: &[Check] = &[
@@ -26,26 +26,6 @@ pub const CHECKS: &[Check] = &[
         why: "a control group or an affinity that leaves a CPU out makes pinning fail",
         cost: "nothing",
         look: allowed,
-    },
-    Check {
-        name: "gateway-pinned",
-        group: Group::Isolation,
-        severity: Severity::Important,
-        reads: "the gateway's file (cpu)",
-        wanted: "cpu = N, a CPU of its own",
-        why: "a thread that the scheduler moves loses its caches each time",
-        cost: "a CPU for the gateway alone",
-        look: pinned,
-    },
-    Check {
-        name: "gateway-wait",
-        group: Group::Isolation,
-        severity: Severity::Minor,
-        reads: "the gateway's file (wait)",
-        wanted: "wait = \"spin\" on an isolated CPU",
-        why: "a thread that sleeps is woken for each packet, which takes 5 to 50 us",
-        cost: "a CPU that is always busy, and its power",
-        look: wait,
     },
     Check {
         name: "cpus-isolated",
@@ -88,16 +68,6 @@ pub const CHECKS: &[Check] = &[
         look: smt_sibling,
     },
     Check {
-        name: "busy-neighbour",
-        group: Group::Isolation,
-        severity: Severity::Important,
-        reads: "/proc/PID/task/TID/stat, twice",
-        wanted: "no other thread has more than 2% of these CPUs",
-        why: "who shares a CPU waits for a time slice of the other, milliseconds long",
-        cost: "the other thread has less CPU",
-        look: busy_neighbour,
-    },
-    Check {
         name: "workqueue-mask",
         group: Group::Isolation,
         severity: Severity::Minor,
@@ -129,27 +99,6 @@ fn allowed(machine: &Machine) -> Look {
     let barred = machine.cpus().without(&allowed);
     let fix = || Fix::Advice(format!("add CPUs {barred} to the cpuset of this control group"));
     Ok(Finding::judge(barred.is_empty(), format!("CPUs {allowed} may be used"), fix))
-}
-
-fn pinned(machine: &Machine) -> Look {
-    let gateway = machine.target.gateway.ok_or_else(no_file)?;
-    Ok(match gateway.cpu {
-        Some(cpu) => Finding::ok(format!("cpu = {cpu}")),
-        None => {
-            let text = format!("put `cpu = {}` into the gateway's file", machine.cpus());
-            Finding::wrong("no cpu is named", Fix::Advice(text))
-        }
-    })
-}
-
-fn wait(machine: &Machine) -> Look {
-    let gateway = machine.target.gateway.ok_or_else(no_file)?;
-    let fix = || Fix::Advice("put `wait = \"spin\"` into the gateway's file".to_owned());
-    Ok(Finding::judge(!gateway.sleeps(), format!("wait = \"{}\"", gateway.wait), fix))
-}
-
-fn no_file() -> Unseen {
-    Unseen("no gateway's file was given (--for FILE)".to_owned())
 }
 
 fn isolated(machine: &Machine) -> Look {
@@ -245,48 +194,6 @@ fn smt_sibling(machine: &Machine) -> Look {
         Fix::Command(off.iter().map(line).collect::<Vec<_>>().join("; "))
     };
     Ok(Finding::judge(siblings.is_empty(), found, fix))
-}
-
-fn busy_neighbour(machine: &Machine) -> Look {
-    let [before, after] = &machine.samples;
-    if after.tasks.is_empty() {
-        return Err(Unseen("no other process can be seen in /proc".to_owned()));
-    }
-    // A tick is a hundredth of a second.
-    let hundredths = (machine.interval.0 / 10_000_000).max(1).unsigned_abs();
-    let mut busy: Vec<(u64, u32, &str, usize)> = Vec::new();
-    for (thread, task) in &after.tasks {
-        let earlier = before.tasks.get(thread).map_or(task.ticks, |task| task.ticks);
-        let percent = 100 * task.ticks.saturating_sub(earlier) / hundredths;
-        let is_other = task.process != machine.answers.process;
-        if percent > 2 && is_other && machine.cpus().contains(task.cpu) {
-            busy.push((percent, *thread, &task.name, task.cpu));
-        }
-    }
-    // One of taut's own on a CPU is what that CPU is for.
-    let is_alone = |cpu| busy.iter().filter(|(_, _, _, other)| *other == cpu).count() == 1;
-    let is_ours = busy.iter().all(|(_, _, name, cpu)| name.starts_with("taut") && is_alone(*cpu));
-    busy.sort_unstable_by(|one, other| other.cmp(one));
-    let mut words: Vec<String> = busy
-        .iter()
-        .take(5)
-        .map(|(percent, thread, name, cpu)| {
-            format!("{name} (thread {thread}) has {percent}% of CPU {cpu}")
-        })
-        .collect();
-    if busy.len() > words.len() {
-        words.push(format!("and {} more", busy.len() - words.len()));
-    }
-    if busy.is_empty() {
-        return Ok(Finding::ok("nothing else runs there"));
-    }
-    let others = other_cpus(machine)?;
-    let move_them = |_: &CpuList| {
-        let line =
-            |(_, thread, _, _): &(u64, u32, &str, usize)| format!("taskset -pc {others} {thread}");
-        Fix::Command(busy.iter().map(line).collect::<Vec<_>>().join("; "))
-    };
-    Ok(Finding::judge(is_ours, words.join(", "), || with_others(machine, move_them)))
 }
 
 fn workqueues(machine: &Machine) -> Look {

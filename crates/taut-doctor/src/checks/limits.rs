@@ -103,7 +103,7 @@ fn has_capability(machine: &Machine, number: u32) -> Result<bool, Unseen> {
 
 fn capability(machine: &Machine, number: u32) -> Look {
     let has = has_capability(machine, number)?;
-    let found = if has { "this process has it" } else { "this process has it not" };
+    let found = if has { "this process has it" } else { "this process does not have it" };
     Ok(Finding::judge(has, found, grant))
 }
 

@@ -410,8 +410,13 @@ const SPOILT: &[(&str, Spoil, &str, &str)] = &[
         "1024",
         "nofile 65536",
     ),
-    ("raw-sockets", |it| it.set("/proc/self/status", "CapEff: 1000"), "has it not", "setcap"),
-    ("network-admin", |it| it.set("/proc/self/status", "CapEff: 2000"), "has it not", "setcap"),
+    ("raw-sockets", |it| it.set("/proc/self/status", "CapEff: 1000"), "does not have it", "setcap"),
+    (
+        "network-admin",
+        |it| it.set("/proc/self/status", "CapEff: 2000"),
+        "does not have it",
+        "setcap",
+    ),
     (
         "io-uring",
         |it| {
@@ -536,6 +541,13 @@ fn a_gateway_that_runs_on_its_cpu_is_not_its_own_neighbour() {
     let it = alone.check("busy-neighbour").expect("a check");
     assert_eq!(it.verdict, Verdict::Ok, "{}", it.found);
     assert!(it.found.contains("taut (thread 900) has 99% of CPU 3"), "{}", it.found);
+    fake.task(902, "cc1", 3, 100);
+    fake.task_later(902, "cc1", 3, 130);
+    let beside = fake.diagnose();
+    let it = beside.check("busy-neighbour").expect("a check");
+    assert_eq!(it.verdict, Verdict::Wrong, "{}", it.found);
+    let fix = it.fix.as_ref().expect("a remedy").to_string();
+    assert_eq!(fix, "taskset -pc 0-2 902", "the gateway stays where it is");
     fake.task(901, "taut", 3, 100);
     fake.task_later(901, "taut", 3, 140);
     let two = fake.diagnose();
