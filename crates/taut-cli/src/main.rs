@@ -50,7 +50,7 @@ enum Verb {
     Book(book::Book),
     /// Run a venue, a gateway and a strategy on this machine and report every stage.
     Demo(Box<demo::Arguments>),
-    /// Check what of this machine disturbs a thread that trades, and say what mends it.
+    // A comment here would take the place of the longer one of its arguments.
     Doctor(doctor::Arguments),
     /// Run a gateway by itself, look at it and act on it while it trades.
     Gateway(Box<gateway::Gateway>),
@@ -68,7 +68,7 @@ enum Verb {
     /// Look at the shared-memory channels of this machine.
     #[command(subcommand)]
     Ipc(ipc::Ipc),
-    /// Measure for how long a thread of each CPU does not run, and say why.
+    // As for `Doctor`.
     Jitter(jitter::Arguments),
     /// Look at an order journal, and check it.
     #[command(subcommand)]

@@ -28,6 +28,24 @@ pub struct CpuTicks {
     pub all: u64,
 }
 
+impl CpuTicks {
+    /// This and another time.
+    pub(crate) const fn and(self, other: Self) -> Self {
+        Self {
+            stolen: self.stolen.saturating_add(other.stolen),
+            all: self.all.saturating_add(other.all),
+        }
+    }
+
+    /// What came after an earlier look.
+    pub(crate) const fn since(self, earlier: Self) -> Self {
+        Self {
+            stolen: self.stolen.saturating_sub(earlier.stolen),
+            all: self.all.saturating_sub(earlier.all),
+        }
+    }
+}
+
 /// One look.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
@@ -61,7 +79,7 @@ pub(crate) fn cpu_ticks(stat: &str) -> BTreeMap<usize, CpuTicks> {
         let cpu = words.next()?.strip_prefix("cpu")?.parse().ok()?;
         let times: Vec<u64> = words.take(8).map_while(|word| word.parse().ok()).collect();
         let stolen = times.get(7).copied().unwrap_or(0);
-        Some((cpu, CpuTicks { stolen, all: times.iter().sum() }))
+        Some((cpu, CpuTicks { stolen, all: times.into_iter().fold(0, u64::saturating_add) }))
     };
     stat.lines().filter_map(line).collect()
 }
@@ -92,7 +110,7 @@ fn parse_task(process: u32, text: &str) -> Option<Task> {
     let (_, name) = head.split_once('(')?;
     let fields: Vec<&str> = fields.split_ascii_whitespace().collect();
     let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
-    let ticks = field(14)? + field(15)?;
+    let ticks = field(14)?.saturating_add(field(15)?);
     Some(Task { process, name: name.to_owned(), cpu: usize::try_from(field(39)?).ok()?, ticks })
 }
 

@@ -104,3 +104,12 @@ fn wrong_use_ends_with_code_2_and_names_flag_and_value() {
         assert!(said.contains(told) && output.stdout.is_empty(), "{words:?}: {said}");
     }
 }
+
+#[test]
+fn the_help_says_what_is_looked_at_and_what_the_exit_code_means() {
+    let output = doctor(&["--help"]);
+    let help = String::from_utf8(output.stdout).expect("text");
+    for words in ["Nothing is changed", "Exit code 1", "--for", "--fix", "--strict", "--json"] {
+        assert!(help.contains(words), "{words} in {help}");
+    }
+}

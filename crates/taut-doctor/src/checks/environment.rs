@@ -6,6 +6,7 @@ use crate::check::{Check, Group, Severity};
 use crate::finding::{Finding, Fix, Unseen};
 use crate::look::Look;
 use crate::machine::Machine;
+use crate::sample::CpuTicks;
 
 pub const CHECKS: &[Check] = &[
     Check {
@@ -86,19 +87,18 @@ fn virtual_machine(machine: &Machine) -> Look {
 
 fn stolen(machine: &Machine) -> Look {
     let [before, after] = &machine.samples;
-    let (mut stolen, mut all, mut since_boot) = (0, 0, (0, 0));
+    let (mut just_now, mut since_boot) = (CpuTicks::default(), CpuTicks::default());
     for cpu in machine.cpus().iter() {
         let Some(now) = after.cpus.get(&cpu) else { continue };
         let then = before.cpus.get(&cpu).copied().unwrap_or(*now);
-        stolen += now.stolen.saturating_sub(then.stolen);
-        all += now.all.saturating_sub(then.all);
-        since_boot = (since_boot.0 + now.stolen, since_boot.1 + now.all);
+        just_now = just_now.and(now.since(then));
+        since_boot = since_boot.and(*now);
     }
-    if since_boot.1 == 0 {
+    if since_boot.all == 0 {
         return Err(Unseen("/proc/stat does not tell of these CPUs".to_owned()));
     }
-    let per_mille = |part: u64, all: u64| 1_000 * part / all.max(1);
-    let (now, ever) = (per_mille(stolen, all), per_mille(since_boot.0, since_boot.1));
+    let per_mille = |it: CpuTicks| it.stolen.saturating_mul(1_000) / it.all.max(1);
+    let (now, ever) = (per_mille(just_now), per_mille(since_boot));
     let found =
         format!("{}.{}% just now, {}.{}% since the boot", now / 10, now % 10, ever / 10, ever % 10);
     let fix = || Fix::Advice("ask for dedicated CPUs, or for another host".to_owned());

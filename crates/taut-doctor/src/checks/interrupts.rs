@@ -128,15 +128,16 @@ fn seen(machine: &Machine) -> Look {
         return Err(Unseen("/proc/interrupts cannot be read here".to_owned()));
     }
     let millis = (machine.interval.0 / 1_000_000).max(1).unsigned_abs();
+    let a_second = |count: u64| count.saturating_mul(1_000) / millis;
     let mut is_ok = true;
     let mut words = Vec::new();
     for cpu in machine.cpus().iter() {
         let came = after.interrupts.since(&before.interrupts, cpu);
-        let rate = came.iter().map(|(_, _, count)| count).sum::<u64>() * 1_000 / millis;
+        let rate = a_second(came.iter().fold(0, |sum: u64, it| sum.saturating_add(it.2)));
         is_ok &= rate < RATE_MAX;
         let lines = came.iter().take(LINES_MAX).map(|(name, what, count)| {
             let what = if is_device(name) { what } else { name };
-            format!("{what} {}", count * 1_000 / millis)
+            format!("{what} {}", a_second(*count))
         });
         let lines: Vec<String> = lines.collect();
         let lines =

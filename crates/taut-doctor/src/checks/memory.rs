@@ -192,7 +192,7 @@ fn memory_available(machine: &Machine) -> Look {
         number.ok_or_else(|| Unseen(format!("/proc/meminfo says {key} {text}")))
     };
     let (available, all) = (kib("MemAvailable")?, kib("MemTotal")?.max(1));
-    let percent = 100 * available / all;
+    let percent = available.saturating_mul(100) / all;
     let fix = || Fix::Advice("end what needs the memory, or add some".to_owned());
     Ok(Finding::judge(percent >= 10, format!("{percent}% of {} MiB", all / 1_024), fix))
 }
@@ -229,8 +229,8 @@ fn shm_size(machine: &Machine) -> Look {
                 digits.parse().map_err(|_| Unseen(format!("/dev/shm has size={size}")))?;
             match size.as_bytes().last() {
                 Some(b'k') => number,
-                Some(b'm') => number << 10,
-                Some(b'g') => number << 20,
+                Some(b'm') => number.saturating_mul(1 << 10),
+                Some(b'g') => number.saturating_mul(1 << 20),
                 _ => number >> 10,
             }
         }
@@ -244,7 +244,7 @@ fn shm_size(machine: &Machine) -> Look {
         Some(_) => Fix::Advice("start the container with --shm-size=1g".to_owned()),
         None => Fix::Command("mount -o remount,size=1g /dev/shm".to_owned()),
     };
-    Ok(Finding::judge(kib << 10 >= SHM_BYTES_MIN, format!("{} MiB", kib >> 10), fix))
+    Ok(Finding::judge(kib >= SHM_BYTES_MIN >> 10, format!("{} MiB", kib >> 10), fix))
 }
 
 fn shm_mount(machine: &Machine) -> Look {

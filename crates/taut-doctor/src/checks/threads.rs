@@ -120,7 +120,7 @@ fn busy_threads(machine: &Machine) -> Vec<Busy> {
     let mut busy = Vec::new();
     for (&thread, task) in &after.tasks {
         let earlier = before.tasks.get(&thread).map_or(task.ticks, |task| task.ticks);
-        let percent = 100 * task.ticks.saturating_sub(earlier) / hundredths;
+        let percent = task.ticks.saturating_sub(earlier).saturating_mul(100) / hundredths;
         let is_other = task.process != machine.answers.process;
         if percent > PERCENT_MAX && is_other && machine.cpus().contains(task.cpu) {
             busy.push(Busy { percent, thread, name: task.name.clone(), cpu: task.cpu });

@@ -199,6 +199,11 @@ impl Fake {
         self.files.remove(path).expect("a file that is there");
     }
 
+    /// Every file.
+    pub fn paths(&self) -> Vec<String> {
+        self.files.keys().cloned().collect()
+    }
+
     /// A process of one thread.
     pub fn task(&mut self, id: u32, name: &str, cpu: usize, ticks: u64) {
         let (path, text) = task(id, name, cpu, ticks);

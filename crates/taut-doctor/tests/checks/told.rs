@@ -41,6 +41,26 @@ fn the_script_is_a_shell_script_whatever_the_machine_says() {
     }
 }
 
+/// Nobody promises what a file of /proc or /sys holds.
+#[test]
+fn no_text_of_any_file_ends_the_program() {
+    let largest = u64::MAX;
+    let numbers =
+        format!("CPU0 CPU3\ncpu3 {0}\n41: {0}\nUdp: {0}\n", format!("{largest} ").repeat(60));
+    let texts =
+        ["", "\u{0}\u{fffd}=,:-/", "-9223372036854775808", "18446744073709551615", &numbers];
+    for path in Fake::good().paths() {
+        for text in texts {
+            let mut fake = Fake::good();
+            fake.set(&path, text);
+            fake.set_later("/proc/stat", &numbers);
+            fake.set_later("/proc/interrupts", &numbers);
+            let diagnosis = fake.diagnose();
+            assert_eq!(diagnosis.checks.len(), checks().count(), "{path}: {text}");
+        }
+    }
+}
+
 #[test]
 fn the_script_holds_what_mends_and_what_is_left_to_people() {
     let script = hostile().diagnose().script();
