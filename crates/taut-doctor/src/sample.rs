@@ -24,6 +24,8 @@ pub struct Task {
 pub struct CpuTicks {
     /// The hypervisor had it wait while it had work.
     pub stolen: u64,
+    /// Some program ran, or the kernel did.
+    pub busy: u64,
     /// All of it.
     pub all: u64,
 }
@@ -33,6 +35,7 @@ impl CpuTicks {
     pub(crate) const fn and(self, other: Self) -> Self {
         Self {
             stolen: self.stolen.saturating_add(other.stolen),
+            busy: self.busy.saturating_add(other.busy),
             all: self.all.saturating_add(other.all),
         }
     }
@@ -41,6 +44,7 @@ impl CpuTicks {
     pub(crate) const fn since(self, earlier: Self) -> Self {
         Self {
             stolen: self.stolen.saturating_sub(earlier.stolen),
+            busy: self.busy.saturating_sub(earlier.busy),
             all: self.all.saturating_sub(earlier.all),
         }
     }
@@ -78,8 +82,13 @@ pub(crate) fn cpu_ticks(stat: &str) -> BTreeMap<usize, CpuTicks> {
         let mut words = line.split_ascii_whitespace();
         let cpu = words.next()?.strip_prefix("cpu")?.parse().ok()?;
         let times: Vec<u64> = words.take(8).map_while(|word| word.parse().ok()).collect();
-        let stolen = times.get(7).copied().unwrap_or(0);
-        Some((cpu, CpuTicks { stolen, all: times.into_iter().fold(0, u64::saturating_add) }))
+        let sum = |fields: &[usize]| {
+            let times = fields.iter().filter_map(|field| times.get(*field));
+            times.fold(0, |sum: u64, time| sum.saturating_add(*time))
+        };
+        let (busy, stolen) = (sum(&[0, 1, 2, 5, 6]), sum(&[7]));
+        let all = busy.saturating_add(sum(&[3, 4, 7]));
+        Some((cpu, CpuTicks { stolen, busy, all }))
     };
     stat.lines().filter_map(line).collect()
 }

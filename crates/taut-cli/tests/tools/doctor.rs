@@ -61,7 +61,7 @@ fn a_busy_loop_on_the_cpus_is_named() {
     assert_eq!(it["verdict"], "wrong", "{found}");
     // On a machine where five others have more it is one of the rest.
     let named = found.contains(&format!("sh (thread {})", busy.id()));
-    assert!(named || found.ends_with(" more"), "{found}");
+    assert!(named || found.contains(" more"), "{found}");
     assert_eq!(output.status.code(), Some(1));
 }
 

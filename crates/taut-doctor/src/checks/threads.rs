@@ -31,7 +31,7 @@ pub const CHECKS: &[Check] = &[
         name: "busy-neighbour",
         group: Group::Isolation,
         severity: Severity::Important,
-        reads: "/proc/PID/task/TID/stat, twice",
+        reads: "/proc/PID/task/TID/stat and /proc/stat, twice",
         wanted: "no other thread has more than 2% of these CPUs",
         why: "who shares a CPU waits for a time slice of the other, milliseconds long",
         cost: "the other thread has less CPU",
@@ -41,6 +41,8 @@ pub const CHECKS: &[Check] = &[
 
 /// What a thread may have of a CPU without being in the way, in percent.
 const PERCENT_MAX: u64 = 2;
+/// What of a CPU may be had by threads that are not seen: one that moved counts where it is last.
+const HIDDEN_PERCENT_MAX: u64 = 10;
 /// Threads that are named before the others are counted.
 const NAMED_MAX: usize = 5;
 
@@ -71,20 +73,52 @@ fn busy_neighbour(machine: &Machine) -> Look {
         return Err(Unseen("no other process can be seen in /proc".to_owned()));
     }
     let busy = busy_threads(machine);
-    if busy.is_empty() {
+    let hidden = hidden(machine);
+    if busy.is_empty() && hidden.is_empty() {
         return Ok(Finding::ok("nothing else runs there"));
     }
     let mut words: Vec<String> = busy.iter().take(NAMED_MAX).map(Busy::words).collect();
     if busy.len() > words.len() {
         words.push(format!("and {} more", busy.len() - words.len()));
     }
+    words.extend(hidden.iter().map(|(cpu, percent)| {
+        format!("{percent}% of CPU {cpu} went to threads that have ended or are not visible here")
+    }));
     let in_the_way: Vec<&Busy> = busy.iter().filter(|it| !it.is_alone_of_taut(&busy)).collect();
     let move_them = |others: &CpuList| {
         let line = |it: &&Busy| format!("taskset -pc {others} {}", it.thread);
         Fix::Command(in_the_way.iter().map(line).collect::<Vec<_>>().join("; "))
     };
-    let fix = || with_others(machine, move_them);
-    Ok(Finding::judge(in_the_way.is_empty(), words.join(", "), fix))
+    let fix = || match in_the_way.is_empty() {
+        true => Fix::Advice("see who that is, with `top -H` on the host".to_owned()),
+        false => with_others(machine, move_them),
+    };
+    let is_ok = in_the_way.is_empty() && hidden.is_empty();
+    Ok(Finding::judge(is_ok, words.join(", "), fix))
+}
+
+/// The CPUs that were busy with more than the threads that can be seen had of them, and how much
+/// more, in percent.
+fn hidden(machine: &Machine) -> Vec<(usize, u64)> {
+    let [before, after] = &machine.samples;
+    let hundredths = hundredths(machine);
+    let percent = |cpu: usize| {
+        let now = after.cpus.get(&cpu)?;
+        let busy = now.since(*before.cpus.get(&cpu)?).busy;
+        let on_cpu = after.tasks.iter().filter(|(_, task)| task.cpu == cpu);
+        let seen = on_cpu.fold(0, |sum: u64, (thread, task)| {
+            let earlier = before.tasks.get(thread).map_or(0, |task| task.ticks);
+            sum.saturating_add(task.ticks.saturating_sub(earlier))
+        });
+        let percent = busy.saturating_sub(seen).saturating_mul(100) / hundredths;
+        (percent > HIDDEN_PERCENT_MAX).then_some((cpu, percent))
+    };
+    machine.cpus().iter().filter_map(percent).collect()
+}
+
+/// How long was looked, in ticks of a hundredth of a second.
+fn hundredths(machine: &Machine) -> u64 {
+    (machine.interval.0 / 10_000_000).max(1).unsigned_abs()
 }
 
 /// A thread that has more than a little of a CPU that is judged.
@@ -115,11 +149,10 @@ impl Busy {
 /// The busy threads of the CPUs that are judged, the busiest first.
 fn busy_threads(machine: &Machine) -> Vec<Busy> {
     let [before, after] = &machine.samples;
-    // A tick is a hundredth of a second.
-    let hundredths = (machine.interval.0 / 10_000_000).max(1).unsigned_abs();
+    let hundredths = hundredths(machine);
     let mut busy = Vec::new();
     for (&thread, task) in &after.tasks {
-        let earlier = before.tasks.get(&thread).map_or(task.ticks, |task| task.ticks);
+        let earlier = before.tasks.get(&thread).map_or(0, |task| task.ticks);
         let percent = task.ticks.saturating_sub(earlier).saturating_mul(100) / hundredths;
         let is_other = task.process != machine.answers.process;
         if percent > PERCENT_MAX && is_other && machine.cpus().contains(task.cpu) {

@@ -554,6 +554,23 @@ fn a_gateway_that_runs_on_its_cpu_is_not_its_own_neighbour() {
     assert_eq!(two.check("busy-neighbour").expect("a check").verdict, Verdict::Wrong);
 }
 
+/// In a container, or where /proc shows a user's own processes alone.
+#[test]
+fn a_cpu_that_is_busy_with_what_cannot_be_seen_is_not_quiet() {
+    let mut fake = Fake::good();
+    fake.set_later("/proc/stat", "cpu3 140 0 0 960 0 0 0 0");
+    let diagnosis = fake.diagnose();
+    let it = diagnosis.check("busy-neighbour").expect("a check");
+    assert_eq!(it.verdict, Verdict::Wrong, "{}", it.found);
+    assert!(it.found.starts_with("40% of CPU 3 went to threads that"), "{}", it.found);
+    // What can be seen is not hidden.
+    fake.task(900, "taut", 3, 100);
+    fake.task_later(900, "taut", 3, 139);
+    let diagnosis = fake.diagnose();
+    let it = diagnosis.check("busy-neighbour").expect("a check");
+    assert_eq!(it.verdict, Verdict::Ok, "{}", it.found);
+}
+
 #[test]
 fn a_gateway_in_a_group_that_is_throttled_is_seen_from_outside() {
     let mut fake = Fake::good();
