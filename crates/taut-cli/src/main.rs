@@ -11,6 +11,7 @@ mod book;
 mod channel;
 mod config_file;
 mod demo;
+mod doctor;
 mod engine;
 mod event_loop;
 mod feed;
@@ -18,6 +19,7 @@ mod fix;
 mod gateway;
 mod input;
 mod ipc;
+mod jitter;
 mod journal;
 mod listen;
 mod receive;
@@ -48,6 +50,8 @@ enum Verb {
     Book(book::Book),
     /// Run a venue, a gateway and a strategy on this machine and report every stage.
     Demo(Box<demo::Arguments>),
+    // A comment here would take the place of the longer one of its arguments.
+    Doctor(doctor::Arguments),
     /// Run a gateway by itself, look at it and act on it while it trades.
     Gateway(Box<gateway::Gateway>),
     /// Run a venue simulator by itself.
@@ -64,6 +68,8 @@ enum Verb {
     /// Look at the shared-memory channels of this machine.
     #[command(subcommand)]
     Ipc(ipc::Ipc),
+    // As for `Doctor`.
+    Jitter(jitter::Arguments),
     /// Look at an order journal, and check it.
     #[command(subcommand)]
     Journal(journal::JournalVerb),
@@ -95,11 +101,13 @@ fn main() -> std::process::ExitCode {
     let result = match command.verb {
         Verb::Book(what) => book::run(&what),
         Verb::Demo(arguments) => demo::run(&arguments),
+        Verb::Doctor(arguments) => doctor::run(&arguments),
         Verb::Gateway(gateway) => gateway::run(&gateway),
         Verb::Venue(venue) => venue::run(&venue),
         Verb::Strategy(strategy) => strategy::run(&strategy),
         Verb::Bench(what) => bench::run(&what),
         Verb::Ipc(what) => ipc::run(&what),
+        Verb::Jitter(arguments) => jitter::run(&arguments),
         Verb::Journal(what) => journal::run(&what),
         Verb::Fix(what) => fix::run(&what),
         Verb::Feed(what) => feed::run(&what),

@@ -21,6 +21,7 @@ mod timeline;
 use std::io;
 use std::path::{self, Path, PathBuf};
 
+pub use hlog::histogram_log;
 pub use json::json_line;
 pub use model::{Balance, Counts, Interval, Named, Placement, Position, RunReport};
 pub use table::table;

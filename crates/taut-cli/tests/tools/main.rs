@@ -5,6 +5,7 @@
 mod book;
 mod channel;
 mod demo_recorded;
+mod doctor;
 mod engine;
 mod feed;
 mod fix_acceptance;
@@ -14,6 +15,7 @@ mod fix_tools;
 mod fix_versions;
 mod gateway;
 mod ipc;
+mod jitter;
 mod journal;
 mod saturate;
 mod ws;

@@ -24,7 +24,14 @@ pub fn choose(out: Option<&Path>, started_utc: Nanos) -> PathBuf {
 /// # Errors
 /// The directory, why it cannot be, and what to do.
 pub fn check(out: Option<&Path>, may_overwrite: bool) -> Result<(), Failure> {
-    let out = out.unwrap_or(Path::new(BASE));
+    check_for(out.unwrap_or(Path::new(BASE)), &super::FILES, may_overwrite)
+}
+
+/// Whether files of these names can be written to a directory, as [`check`].
+///
+/// # Errors
+/// As [`check`].
+pub fn check_for(out: &Path, files: &[&str], may_overwrite: bool) -> Result<(), Failure> {
     let name = format!("--out {}", out.display());
     let full =
         std::path::absolute(out).map_err(|error| Failure::Usage(format!("{name}: {error}")))?;
@@ -37,7 +44,7 @@ pub fn check(out: Option<&Path>, may_overwrite: bool) -> Result<(), Failure> {
             there.display()
         )));
     }
-    let other = super::FILES.into_iter().find(|file| !may_overwrite && full.join(file).exists());
+    let other = files.iter().find(|file| !may_overwrite && full.join(file).exists());
     if let Some(file) = other {
         return Err(Failure::Usage(format!(
             "{name}: there is a {file} of another run; name another directory, or give --overwrite"

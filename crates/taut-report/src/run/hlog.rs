@@ -12,6 +12,7 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 use taut_lat::{Snapshot, VALUE_MAX};
+use taut_types::Nanos;
 
 use super::model::RunReport;
 
@@ -23,12 +24,29 @@ const SIGNIFICANT_DIGITS: u8 = 3;
 
 /// The log's bytes.
 pub fn hlog(report: &RunReport) -> io::Result<Vec<u8>> {
+    let all = report.stages().chain(report.wholes());
+    let histograms = all.map(|named| (named.tag, named.histogram));
+    let started = Nanos(report.started_utc_ns);
+    histogram_log("Latency of a taut run", started, report.seconds, histograms)
+}
+
+/// An HdrHistogram log, version 1.3, of one interval: what it holds, when it began (UTC), how many
+/// seconds it took, and each histogram of nanoseconds under its tag (a word without a comma).
+///
+/// # Errors
+/// Only what the writer of the format says.
+pub fn histogram_log<'a>(
+    title: &str,
+    started_utc: Nanos,
+    seconds: f64,
+    histograms: impl IntoIterator<Item = (&'a str, &'a Snapshot)>,
+) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut serializer = V2DeflateSerializer::new();
     let started =
-        SystemTime::UNIX_EPOCH + Duration::from_nanos(report.started_utc_ns.max(0) as u64);
+        SystemTime::UNIX_EPOCH + Duration::from_nanos(started_utc.0.max(0).unsigned_abs());
     IntervalLogWriterBuilder::new()
-        .add_comment("[Latency of a taut run, in nanoseconds]")
+        .add_comment(&format!("[{title}, in nanoseconds]"))
         .add_comment("[Histogram log format version 1.3]")
         .with_start_time(started)
         .with_base_time(started)
@@ -37,10 +55,10 @@ pub fn hlog(report: &RunReport) -> io::Result<Vec<u8>> {
     let mut log = IntervalLogWriterBuilder::new()
         .with_max_value_divisor(NS_PER_MS)
         .begin_log_with(&mut bytes, &mut serializer)?;
-    let length = Duration::try_from_secs_f64(report.seconds).unwrap_or_default();
-    for named in report.stages().chain(report.wholes()) {
-        let histogram = hdr_histogram(named.histogram)?;
-        log.write_histogram(&histogram, Duration::ZERO, length, Tag::new(named.tag))
+    let length = Duration::try_from_secs_f64(seconds).unwrap_or_default();
+    for (tag, snapshot) in histograms {
+        let histogram = hdr_histogram(snapshot)?;
+        log.write_histogram(&histogram, Duration::ZERO, length, Tag::new(tag))
             .map_err(Error::other)?;
     }
     Ok(bytes)

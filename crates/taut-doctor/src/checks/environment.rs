@@ -1,0 +1,190 @@
+//! Virtual machines, containers, quotas, and what they took.
+
+use std::collections::BTreeSet;
+
+use crate::check::{Check, Group, Severity};
+use crate::finding::{Finding, Fix, Unseen};
+use crate::look::Look;
+use crate::machine::Machine;
+use crate::sample::CpuTicks;
+
+pub const CHECKS: &[Check] = &[
+    Check {
+        name: "virtual-machine",
+        group: Group::Environment,
+        severity: Severity::Minor,
+        reads: "/proc/cpuinfo (flag hypervisor), /sys/hypervisor",
+        wanted: "the machine itself",
+        why: "the host and its other guests take time that no setting here gives back",
+        cost: "a machine of one's own",
+        look: virtual_machine,
+    },
+    Check {
+        name: "stolen-time",
+        group: Group::Environment,
+        severity: Severity::Critical,
+        reads: "/proc/stat (steal), twice",
+        wanted: "less than 0.5% of the time of these CPUs",
+        why: "the hypervisor ran somebody else while a thread here had work",
+        cost: "a CPU of the host for each CPU of the guest",
+        look: stolen,
+    },
+    Check {
+        name: "container",
+        group: Group::Environment,
+        severity: Severity::Minor,
+        reads: "/.dockerenv, /run/.containerenv, /proc/1/cgroup",
+        wanted: "none, or one with the host's network and CPUs of its own",
+        why: "packets pass a bridge and a firewall more, and limits are those of the container",
+        cost: "less separation",
+        look: container,
+    },
+    Check {
+        name: "cpu-quota",
+        group: Group::Environment,
+        severity: Severity::Critical,
+        reads: "/proc/PID/cgroup of this process and taut's, cpu.max or cpu.cfs_quota_us",
+        wanted: "max: no quota",
+        why: "a group that has used its time stands still for the rest of the period, up to 100 ms",
+        cost: "this group may use whole CPUs",
+        look: quota,
+    },
+    Check {
+        name: "cpu-throttled",
+        group: Group::Environment,
+        severity: Severity::Critical,
+        reads: "/proc/PID/cgroup of this process and taut's, cpu.stat (nr_throttled)",
+        wanted: "0",
+        why: "the group was stopped because of its quota",
+        cost: "see cpu-quota",
+        look: throttled,
+    },
+    Check {
+        name: "cpu-pressure",
+        group: Group::Environment,
+        severity: Severity::Important,
+        reads: "/proc/pressure/cpu",
+        wanted: "tasks waited for a CPU less than 5% of the last minute",
+        why: "there is more to do than there are CPUs",
+        cost: "fewer programs, or more CPUs",
+        look: pressure,
+    },
+];
+
+fn virtual_machine(machine: &Machine) -> Look {
+    machine.text("/proc/cpuinfo")?;
+    let found = match machine.is_virtual() {
+        true => "a virtual machine: idle states, clock rates and neighbours are its host's",
+        false => "no hypervisor shows",
+    };
+    let fix = || {
+        let text =
+            "measure on the machine that will trade; do not trust p99 and beyond of this one";
+        Fix::Advice(text.to_owned())
+    };
+    Ok(Finding::judge(!machine.is_virtual(), found, fix))
+}
+
+fn stolen(machine: &Machine) -> Look {
+    let [before, after] = &machine.samples;
+    let (mut just_now, mut since_boot) = (CpuTicks::default(), CpuTicks::default());
+    for cpu in machine.cpus().iter() {
+        let Some(now) = after.cpus.get(&cpu) else { continue };
+        let then = before.cpus.get(&cpu).copied().unwrap_or(*now);
+        just_now = just_now.and(now.since(then));
+        since_boot = since_boot.and(*now);
+    }
+    if since_boot.all == 0 {
+        return Err(Unseen("/proc/stat does not tell of these CPUs".to_owned()));
+    }
+    let per_mille = |it: CpuTicks| it.stolen.saturating_mul(1_000) / it.all.max(1);
+    let (now, ever) = (per_mille(just_now), per_mille(since_boot));
+    let found =
+        format!("{}.{}% just now, {}.{}% since the boot", now / 10, now % 10, ever / 10, ever % 10);
+    let fix = || Fix::Advice("ask for dedicated CPUs, or for another host".to_owned());
+    Ok(Finding::judge(now < 5 && ever < 5, found, fix))
+}
+
+fn container(machine: &Machine) -> Look {
+    machine.text("/proc/1/cgroup")?;
+    Ok(match machine.container() {
+        None => Finding::ok("none shows"),
+        Some(name) => {
+            let text = "start it with --network host --cpuset-cpus, or trade outside";
+            Finding::wrong(format!("made by {name}"), Fix::Advice(text.to_owned()))
+        }
+    })
+}
+
+/// The folders of the control groups that limit the CPU time of this process and of taut's others:
+/// their own, and all above.
+fn groups(machine: &Machine) -> Result<Vec<String>, Unseen> {
+    let mut text = machine.text("/proc/self/cgroup")?;
+    let [_, after] = &machine.samples;
+    let ours = after.tasks.values().filter(|task| task.name.starts_with("taut"));
+    for process in ours.map(|task| task.process).collect::<BTreeSet<_>>() {
+        // One that has ended meanwhile has none.
+        if let Ok(more) = machine.text(&format!("/proc/{process}/cgroup")) {
+            text = format!("{text}\n{more}");
+        }
+    }
+    let mut folders = Vec::new();
+    for line in text.lines() {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else { continue };
+        let roots: &[&str] = match controllers {
+            "" => &["/sys/fs/cgroup", "/sys/fs/cgroup/unified"],
+            named if named.split(',').any(|name| name == "cpu") => {
+                &["/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"]
+            }
+            _ => continue,
+        };
+        for root in roots {
+            let mut path = path.trim_end_matches('/');
+            folders.push(format!("{root}{path}"));
+            while let Some((above, _)) = path.rsplit_once('/') {
+                path = above;
+                folders.push(format!("{root}{path}"));
+            }
+        }
+    }
+    let mut known = BTreeSet::new();
+    folders.retain(|folder| machine.has(folder) && known.insert(folder.clone()));
+    match folders.is_empty() {
+        true => Err(Unseen("there is no /sys/fs/cgroup of this process here".to_owned())),
+        false => Ok(folders),
+    }
+}
+
+fn quota(machine: &Machine) -> Look {
+    for folder in groups(machine)? {
+        let words = |file: &str| machine.text(&format!("{folder}/{file}")).ok();
+        if let Some(text) = words("cpu.max").filter(|text| !text.starts_with("max")) {
+            let fix = Fix::write(&crate::look::quoted(&format!("{folder}/cpu.max")), "max");
+            return Ok(Finding::wrong(format!("{folder}: {text} us"), fix));
+        }
+        if let Some(text) = words("cpu.cfs_quota_us").filter(|text| text != "-1") {
+            let fix = Fix::write(&crate::look::quoted(&format!("{folder}/cpu.cfs_quota_us")), -1);
+            return Ok(Finding::wrong(format!("{folder}: {text} us"), fix));
+        }
+    }
+    Ok(Finding::ok("no group of this process or taut's has a quota"))
+}
+
+fn throttled(machine: &Machine) -> Look {
+    for folder in groups(machine)? {
+        let count = machine.field(&format!("{folder}/cpu.stat"), "nr_throttled");
+        if let Some(count) = count.ok().filter(|count| count != "0") {
+            let found = format!("{folder}: nr_throttled = {count}");
+            return Ok(Finding::wrong(found, Fix::Advice("mend cpu-quota".to_owned())));
+        }
+    }
+    Ok(Finding::ok("no group of this process or taut's was stopped"))
+}
+
+fn pressure(machine: &Machine) -> Look {
+    let hundredths = machine.pressure("cpu")?;
+    let found = format!("{}.{:02}%", hundredths / 100, hundredths % 100);
+    let fix = || Fix::Advice("end other programs: `top` shows which".to_owned());
+    Ok(Finding::judge(hundredths < 500, found, fix))
+}

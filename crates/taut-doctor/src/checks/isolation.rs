@@ -1,0 +1,205 @@
+//! Who else runs on the CPUs of the trading threads.
+
+use crate::check::{Check, Group, Severity};
+use crate::cpu_list::CpuList;
+use crate::finding::{Finding, Fix, Unseen};
+use crate::look::{Look, with_others};
+use crate::machine::Machine;
+
+pub const CHECKS: &[Check] = &[
+    Check {
+        name: "cpus-online",
+        group: Group::Isolation,
+        severity: Severity::Critical,
+        reads: "/sys/devices/system/cpu/online",
+        wanted: "every CPU of a trading thread is online",
+        why: "a thread cannot be pinned to a CPU that is off",
+        cost: "nothing",
+        look: online,
+    },
+    Check {
+        name: "cpus-allowed",
+        group: Group::Isolation,
+        severity: Severity::Critical,
+        reads: "/proc/self/status (Cpus_allowed_list)",
+        wanted: "this user's processes may run on every CPU of a trading thread",
+        why: "a control group or an affinity that leaves a CPU out makes pinning fail",
+        cost: "nothing",
+        look: allowed,
+    },
+    Check {
+        name: "cpus-isolated",
+        group: Group::Isolation,
+        severity: Severity::Important,
+        reads: "/sys/devices/system/cpu/isolated, /sys/fs/cgroup/cpuset.cpus.isolated",
+        wanted: "the scheduler puts nothing else on these CPUs",
+        why: "any other thread that runs there takes the CPU for milliseconds",
+        cost: "these CPUs idle when nobody is pinned to them",
+        look: isolated,
+    },
+    Check {
+        name: "nohz-full",
+        group: Group::Isolation,
+        severity: Severity::Important,
+        reads: "/sys/devices/system/cpu/nohz_full",
+        wanted: "no timer tick on these CPUs while one thread spins there",
+        why: "the tick interrupts a spinning thread 100 to 1000 times a second, 1 to 10 us each",
+        cost: "system calls become some 100 ns slower there; a kernel with CONFIG_NO_HZ_FULL",
+        look: nohz_full,
+    },
+    Check {
+        name: "rcu-callbacks",
+        group: Group::Isolation,
+        severity: Severity::Minor,
+        reads: "/proc/cmdline (rcu_nocbs), /sys/devices/system/cpu/nohz_full",
+        wanted: "callbacks of RCU run on other CPUs",
+        why: "the kernel frees memory on these CPUs otherwise, in bursts",
+        cost: "a little more work for the other CPUs",
+        look: rcu_callbacks,
+    },
+    Check {
+        name: "smt-sibling",
+        group: Group::Isolation,
+        severity: Severity::Important,
+        reads: "/sys/devices/system/cpu/cpuN/topology/thread_siblings_list",
+        wanted: "no other hyper-thread of these cores is online",
+        why: "two hyper-threads share one core's execution units and caches",
+        cost: "half of the logical CPUs of these cores",
+        look: smt_sibling,
+    },
+    Check {
+        name: "workqueue-mask",
+        group: Group::Isolation,
+        severity: Severity::Minor,
+        reads: "/sys/devices/virtual/workqueue/cpumask",
+        wanted: "the kernel's unbound work runs on other CPUs",
+        why: "writing back files and crypto run as kernel threads wherever there is a CPU",
+        cost: "nothing",
+        look: workqueues,
+    },
+];
+
+fn online(machine: &Machine) -> Look {
+    let online = machine.cpu_list("/sys/devices/system/cpu/online")?;
+    let off = machine.cpus().without(&online);
+    let wake = || {
+        let line = |cpu| format!("echo 1 > /sys/devices/system/cpu/cpu{cpu}/online");
+        Fix::Command(off.iter().map(line).collect::<Vec<_>>().join("; "))
+    };
+    let found = match off.is_empty() {
+        true => format!("CPUs {online} are online"),
+        false => format!("CPUs {off} are not online; {online} are"),
+    };
+    Ok(Finding::judge(off.is_empty(), found, wake))
+}
+
+fn allowed(machine: &Machine) -> Look {
+    let text = machine.field("/proc/self/status", "Cpus_allowed_list")?;
+    let allowed = CpuList::parse(&text).ok_or_else(|| Unseen(format!("'{text}' is no list")))?;
+    let barred = machine.cpus().without(&allowed);
+    let fix = || Fix::Advice(format!("add CPUs {barred} to the cpuset of this control group"));
+    Ok(Finding::judge(barred.is_empty(), format!("CPUs {allowed} may be used"), fix))
+}
+
+fn isolated(machine: &Machine) -> Look {
+    let by_boot = machine.cpu_list("/sys/devices/system/cpu/isolated");
+    let by_group = machine.cpu_list("/sys/fs/cgroup/cpuset.cpus.isolated");
+    let isolated: CpuList = match (&by_boot, &by_group) {
+        (Err(unseen), Err(_)) => return Err(unseen.clone()),
+        _ => by_boot.iter().chain(&by_group).flat_map(CpuList::iter).collect(),
+    };
+    let shared = machine.cpus().without(&isolated);
+    let found = match isolated.is_empty() {
+        true => "no CPU is isolated".to_owned(),
+        false => format!("CPUs {isolated} are isolated"),
+    };
+    let cpus = machine.cpus();
+    let boot = |_: &CpuList| Fix::Boot(format!("isolcpus=managed_irq,domain,{cpus}"));
+    Ok(Finding::judge(shared.is_empty(), found, || with_others(machine, boot)))
+}
+
+fn nohz_full(machine: &Machine) -> Look {
+    let path = "/sys/devices/system/cpu/nohz_full";
+    if !machine.has(path) && machine.has("/sys/devices/system/cpu/online") {
+        let fix = Fix::Advice("boot a kernel that has CONFIG_NO_HZ_FULL".to_owned());
+        return Ok(sleeper(machine, "this kernel has no full dynticks")
+            .unwrap_or_else(|| Finding::wrong("this kernel has no full dynticks", fix)));
+    }
+    let without = machine.cpu_list(path)?;
+    let found = match without.is_empty() {
+        true => "every CPU has its tick".to_owned(),
+        false => format!("CPUs {without} have no tick while one thread runs there"),
+    };
+    let cpus = machine.cpus();
+    if !cpus.without(&without).is_empty()
+        && let Some(ok) = sleeper(machine, &found)
+    {
+        return Ok(ok);
+    }
+    let boot = |_: &CpuList| Fix::Boot(format!("nohz_full={cpus}"));
+    Ok(Finding::judge(cpus.without(&without).is_empty(), found, || with_others(machine, boot)))
+}
+
+/// A thread that sleeps between packets does not suffer from the tick.
+fn sleeper(machine: &Machine, found: &str) -> Option<Finding> {
+    let sleeps = machine.target.gateway.is_some_and(|gateway| gateway.sleeps());
+    sleeps.then(|| Finding::ok(format!("{found}; a gateway that sleeps does not need it")))
+}
+
+fn rcu_callbacks(machine: &Machine) -> Look {
+    let named = machine.parameter("rcu_nocbs")?.unwrap_or_default();
+    let all = machine.cpu_list("/sys/devices/system/cpu/possible").unwrap_or_default();
+    let named = if named == "all" { all } else { CpuList::parse(&named).unwrap_or_default() };
+    // Full dynticks imply it.
+    let full = machine.cpu_list("/sys/devices/system/cpu/nohz_full").unwrap_or_default();
+    let left = machine.cpus().without(&named).without(&full);
+    let found = match left.is_empty() {
+        true => "callbacks run elsewhere".to_owned(),
+        false => format!("callbacks run on CPUs {left}"),
+    };
+    if !left.is_empty()
+        && let Some(ok) = sleeper(machine, &found)
+    {
+        return Ok(ok);
+    }
+    let cpus = machine.cpus();
+    let boot = |_: &CpuList| Fix::Boot(format!("rcu_nocbs={cpus}"));
+    Ok(Finding::judge(left.is_empty(), found, || with_others(machine, boot)))
+}
+
+fn smt_sibling(machine: &Machine) -> Look {
+    let online = machine.cpu_list("/sys/devices/system/cpu/online")?;
+    let mut siblings: Vec<usize> = Vec::new();
+    for cpu in machine.cpus().iter() {
+        let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
+        let core = machine.cpu_list(&path)?;
+        siblings.extend(core.and(&online).iter().filter(|other| *other != cpu));
+    }
+    let siblings: CpuList = siblings.into_iter().collect();
+    if siblings.is_empty() && machine.is_virtual() {
+        let why = "the hypervisor shows no sibling; its host knows who shares the cores";
+        return Err(Unseen(why.to_owned()));
+    }
+    let found = match siblings.is_empty() {
+        true => "no sibling is online".to_owned(),
+        false => format!("CPUs {siblings} share cores with CPUs {}", machine.cpus()),
+    };
+    let fix = || {
+        // Never all CPUs: of a pair that is judged, the second goes.
+        let mut off = siblings.without(machine.cpus());
+        if off.is_empty() {
+            off = siblings.iter().skip(1).step_by(2).collect();
+        }
+        let line = |cpu| format!("echo 0 > /sys/devices/system/cpu/cpu{cpu}/online");
+        Fix::Command(off.iter().map(line).collect::<Vec<_>>().join("; "))
+    };
+    Ok(Finding::judge(siblings.is_empty(), found, fix))
+}
+
+fn workqueues(machine: &Machine) -> Look {
+    let path = "/sys/devices/virtual/workqueue/cpumask";
+    let mask = machine.cpu_mask(path)?;
+    let is_ok = mask.and(machine.cpus()).is_empty();
+    let fix = || with_others(machine, |others| Fix::write(path, others.mask()));
+    Ok(Finding::judge(is_ok, format!("it runs on CPUs {mask}"), fix))
+}

@@ -1,0 +1,82 @@
+//! What several checks look for.
+
+use crate::cpu_list::CpuList;
+use crate::finding::{Finding, Fix, Unseen};
+use crate::machine::Machine;
+
+/// What a check looks for ends in.
+pub type Look = Result<Finding, Unseen>;
+
+/// A number of `/proc/sys`, by its key as sysctl(8) has it.
+pub fn sysctl(machine: &Machine, key: &str, is_ok: impl Fn(i64) -> bool, wanted: i64) -> Look {
+    let value = machine.number(&format!("/proc/sys/{}", key.replace('.', "/")))?;
+    Ok(Finding::judge(is_ok(value), format!("{key} = {value}"), || Fix::sysctl(key, wanted)))
+}
+
+/// The CPUs that are online and not judged: where everything else belongs.
+pub fn other_cpus(machine: &Machine) -> Result<CpuList, Unseen> {
+    Ok(machine.cpu_list("/sys/devices/system/cpu/online")?.without(machine.cpus()))
+}
+
+/// What mends a machine that has another CPU for everything else, and advice for one without.
+pub fn with_others(machine: &Machine, fix: impl FnOnce(&CpuList) -> Fix) -> Fix {
+    match other_cpus(machine) {
+        Ok(others) if !others.is_empty() => fix(&others),
+        _ => Fix::Advice("use a machine that has another CPU for everything else".to_owned()),
+    }
+}
+
+/// One look at each interface; what is wrong with one is wrong.
+pub fn each_interface(
+    machine: &Machine,
+    look: impl Fn(&str) -> Result<(bool, String), Unseen>,
+    fix: impl Fn(&str) -> Fix,
+) -> Look {
+    let names = machine.interfaces();
+    if names.is_empty() {
+        return Err(Unseen("no interface but loopback is used, which has no hardware".to_owned()));
+    }
+    let (mut words, mut wrong, mut unseen) = (Vec::new(), Vec::new(), None);
+    for name in names {
+        match look(name) {
+            Ok((is_ok, found)) => {
+                words.push(format!("{name}: {found}"));
+                wrong.extend((!is_ok).then_some(name));
+            }
+            Err(Unseen(why)) => unseen = unseen.or(Some(why)),
+        }
+    }
+    if let (true, Some(why)) = (words.is_empty(), unseen) {
+        return Err(Unseen(why));
+    }
+    let fixes = || {
+        let all: Vec<Fix> = wrong.iter().map(|name| fix(name)).collect();
+        let texts: Vec<String> = all.iter().map(Fix::to_string).collect();
+        match all.first() {
+            Some(Fix::Command(_)) => Fix::Command(texts.join("; ")),
+            _ => Fix::Advice(texts.join("; ")),
+        }
+    };
+    Ok(Finding::judge(wrong.is_empty(), words.join("; "), fixes))
+}
+
+/// A word for the shell, which takes it as it is.
+pub fn quoted(word: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-:@/=".contains(&byte);
+    match !word.is_empty() && word.bytes().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_word_of_the_machine_is_a_command() {
+        assert_eq!(quoted("eth0.12"), "eth0.12");
+        assert_eq!(quoted("a;reboot"), "'a;reboot'");
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+    }
+}

@@ -1,0 +1,7 @@
+//! Every check on a machine that is as it should be, on one that is not, and on one that says
+//! nothing: trees of files in a temporary folder.
+#![forbid(unsafe_code)]
+
+mod fake;
+mod told;
+mod wrong;
