@@ -5,7 +5,6 @@
 //! goes round all instruments. While a book waits, packets are kept, so that a snapshot that is a
 //! little behind can be brought up to date.
 
-use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use taut_book::LevelBook;
@@ -13,7 +12,7 @@ use taut_types::{Instrument, InstrumentId, Nanos, Price, Qty, SequenceNumber};
 
 use crate::event::{BestPrices, EventKind, MarketSink, Soundness, Staleness};
 use crate::feed::{Arbiter, ArbiterConfig, FeedConfig, Line, Recovery, Replay, Verdict};
-use crate::handler::{FeedCounters, FeedHandler, FeedRequest, LineCount, Source};
+use crate::handler::{FeedCounters, FeedHandler, FeedRequest, FollowError, LineCount, Source};
 use crate::native::block::{InstrumentDefinition, SnapshotBegin};
 use crate::native::error::NativeConfigError;
 use crate::native::followed::{Failures, Followed};
@@ -58,10 +57,11 @@ pub struct NativeFeed {
     tells_orders: bool,
     followed: Followed,
     /// Price step and quantity step of each, in the books' places.
-    steps: Box<[(Price, Qty)]>,
+    steps: Vec<(Price, Qty)>,
     /// Places of those that the feed defines otherwise, until it is asked.
     contradicted: Vec<usize>,
     loading: Loading,
+    level_capacity: usize,
     /// How far the feed as a whole could be trusted when the books were looked at last.
     told: Soundness,
     /// Whether every book was told to be sound.
@@ -113,6 +113,7 @@ impl NativeFeed {
             steps: config.instruments.iter().map(|it| (it.tick(), it.lot())).collect(),
             contradicted: Vec::with_capacity(config.instruments.len()),
             loading: Loading::new(config.level_capacity),
+            level_capacity: config.level_capacity,
             told: Soundness::Stale(Staleness::Joining),
             are_all_sound: false,
             has_news: false,
@@ -130,6 +131,16 @@ impl NativeFeed {
     /// When a number is there twice or too high, or there are not as many as instruments.
     pub fn set_numbers(&mut self, numbers: &[InstrumentId]) -> Result<(), NativeConfigError> {
         self.followed.set_numbers(numbers)
+    }
+
+    /// Takes the room for so many more instruments, which [`FeedHandler::follow`] adds. Before
+    /// anything is heard. Cost for each: the addresses of a book
+    /// ([`NativeConfig::level_capacity`]) and some 400 bytes; for the first one those of two tables
+    /// of 4 MiB, too.
+    pub fn reserve_instruments(&mut self, more: usize) {
+        self.followed.reserve(more, self.level_capacity);
+        self.steps.reserve_exact(more);
+        self.contradicted.reserve_exact(self.steps.len() + more);
     }
 
     /// Whether single orders are told too, those that come, become smaller and leave, behind the
@@ -420,6 +431,14 @@ impl FeedHandler for NativeFeed {
         }
     }
 
+    fn follow(&mut self, instrument: &Instrument, number: InstrumentId) -> Result<(), FollowError> {
+        self.followed.follow(instrument, number)?;
+        self.steps.push((instrument.tick(), instrument.lot()));
+        self.are_all_sound = false;
+        self.recount();
+        Ok(())
+    }
+
     #[inline]
     fn is_settled(&self) -> bool {
         self.told == Soundness::Sound
@@ -534,7 +553,7 @@ impl FeedHandler for NativeFeed {
     }
 
     fn events_max(&self) -> usize {
-        EVENTS_MAX + 3 * self.followed.books.len()
+        EVENTS_MAX + 3 * (self.followed.books.len() + self.followed.room())
     }
 }
 
