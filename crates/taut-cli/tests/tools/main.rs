@@ -15,5 +15,6 @@ mod fix_versions;
 mod gateway;
 mod ipc;
 mod journal;
+mod new_symbols;
 mod saturate;
 mod ws;

@@ -20,7 +20,7 @@ const PIECES_IN_A_ROW: usize = 32;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Stage {
     Begin,
-    Instruments(usize),
+    Instruments,
     Positions(usize),
     Orders(usize),
     End,
@@ -47,9 +47,11 @@ pub struct Download {
     stage: Stage,
     /// The open orders when it began; what they have become meanwhile is what is told.
     orders: Vec<ClientOrderId>,
-    /// By instrument: whether its book is to be told.
+    /// By instrument that was told: whether its book is to be told.
     wanted: Vec<bool>,
     wanted_count: usize,
+    /// Instruments that there are: those behind the ones that were told are to be told.
+    instruments: usize,
     /// Where the next book is looked for.
     next: usize,
     book: Option<BookPlace>,
@@ -69,7 +71,13 @@ impl Download {
     }
 
     pub fn is_done(&self) -> bool {
-        self.stage == Stage::Told && self.wanted_count == 0 && self.book.is_none()
+        let are_told = self.wanted.len() >= self.instruments;
+        self.stage == Stage::Told && are_told && self.wanted_count == 0 && self.book.is_none()
+    }
+
+    /// There are so many instruments now.
+    pub const fn instruments_are(&mut self, count: usize) {
+        self.instruments = count;
     }
 
     /// All books are to be told anew.
@@ -84,7 +92,7 @@ impl Download {
         if self.book.is_some_and(|book| book.instrument == instrument) {
             self.book = None;
         }
-        // Not yet sized: all books are told at the end.
+        // Where the instrument is not told yet, its book is told behind it.
         if let Some(wanted) = self.wanted.get_mut(instrument.0 as usize)
             && *wanted != is_sound
         {
@@ -112,15 +120,16 @@ impl Download {
                     if is_told {
                         self.orders.clear();
                         state.visit_orders(owner, &mut |order| self.orders.push(order.id));
-                        self.wanted = vec![false; state.instruments().len()];
-                        self.stage = Stage::Instruments(0);
+                        self.instruments = state.instruments().len();
+                        self.wanted = Vec::with_capacity(self.instruments);
+                        self.stage = Stage::Instruments;
                     }
                     is_told
                 }
-                Stage::Instruments(at) => match state.instruments().get(at) {
+                Stage::Instruments => match state.instruments().get(self.wanted.len()) {
                     Some(instrument) => {
                         let is_told = tell_instrument(instrument, stamp, push);
-                        self.stage = Stage::Instruments(at + usize::from(is_told));
+                        self.wanted.extend(is_told.then_some(false));
                         is_told
                     }
                     None => self.go_to(Stage::Positions(0)),
@@ -164,9 +173,16 @@ impl Download {
                     }
                     is_told
                 }
-                Stage::Told => {
-                    return self.tell_books_on(state, now, position, push) || told > 0;
-                }
+                Stage::Told => match state.instruments().get(self.wanted.len()) {
+                    // Added meanwhile: its book is told when it is sound.
+                    Some(instrument) => {
+                        let is_told = tell_instrument(instrument, stamp, push);
+                        self.wanted.extend(is_told.then_some(true));
+                        self.wanted_count += usize::from(is_told);
+                        is_told
+                    }
+                    None => return self.tell_books_on(state, now, position, push) || told > 0,
+                },
             };
             if !is_told {
                 return told > 0;

@@ -1,6 +1,6 @@
 //! What the two threads of a gateway's process say to each other.
 
-use taut_gateway::{OpenOrder, OrderFilter, Owner, RiskRules};
+use taut_gateway::{NewInstrument, OpenOrder, OrderFilter, Owner, RiskRules};
 use taut_oms::{Balance, KillScope, Latched, PositionReport};
 use taut_sys::Address;
 use taut_types::Nanos;
@@ -30,6 +30,8 @@ pub enum Command {
     Usage,
     /// Other limits from now on.
     SetRules(Box<RiskRules>, Box<Watched>),
+    /// One more instrument.
+    AddInstrument(Box<NewInstrument>),
     /// All that there is.
     Picture,
     /// The end of the day.

@@ -399,6 +399,13 @@ impl<'a, 'm, C: Attachable, F: FeedHandler, H: OrderHandler, O: Observer>
                 }
                 Err(error) => Answer::Failed(error.to_string()),
             },
+            Command::AddInstrument(new) => match self.gateway.add_instrument(&new) {
+                Ok(()) => {
+                    self.differences.add_instrument(new.instrument);
+                    Answer::Done(true)
+                }
+                Err(error) => Answer::Failed(error.to_string()),
+            },
             Command::Kill(scope) => {
                 // Meant for the next gateway too, where one is ending.
                 self.revives &= scope != KillScope::All;
