@@ -25,7 +25,7 @@ impl<C: Client, F: FeedHandler, K: Kernel, O: Observer, H: OrderHandler>
     /// Its limits are those that the [rules](Gateway::set_rules) in force have for its number. No
     /// order for it passes until its book is sound and, where the venue says of each instrument
     /// whether it trades, until that is said. Strategies that are attached are told the instrument,
-    /// and its book once that is sound. Cost: some microseconds, once.
+    /// and its book once that is sound. Cost: once, a look at every book and some system calls.
     ///
     /// # Errors
     /// Why it is not taken.
