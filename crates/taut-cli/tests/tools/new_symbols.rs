@@ -127,6 +127,30 @@ fn refuses_what_would_make_an_instrument_another_one(world: &World, room: &str) 
     world.until_orders("orders all the while", 10);
 }
 
+#[test]
+fn a_strategy_in_the_gateways_thread_trades_a_new_symbol_once_its_limits_let_it() {
+    let world = World::new();
+    let _venue = start_venue(&world);
+    let file = world.path("strategy.toml");
+    std::fs::write(&file, "name = \"first\"\n[parameters]\nrate = 200\n").expect("a file");
+    write(&world, INSTRUMENTS, "");
+    let fused = ["--fused", "touch", "--strategy", file.to_str().expect("a path")];
+    let _gateway = world.start_written(&fused);
+    until("trades in what there is", DEADLINE, || has_traded(&world, "TWO"));
+
+    // Nobody may trade it yet: the limits for it hold from its first order on.
+    let all = format!("{INSTRUMENTS}{SIX}");
+    write(&world, &all, "[risk]\nrestricted = [\"SIX\"]\n");
+    let changes = world.ask(&["reload"])["changes"].to_string();
+    assert!(changes.contains("SIX: added") && changes.contains("risk.restricted"), "{changes}");
+    let rejects = world.count("risk_rejects");
+    until("orders that are refused", DEADLINE, || world.count("risk_rejects") > rejects + 5);
+    assert!(!has_traded(&world, "SIX"));
+    write(&world, &all, "");
+    world.ask(&["reload"]);
+    until("trades in the new one", DEADLINE, || has_traded(&world, "SIX"));
+}
+
 /// Whether datagrams to groups arrive on loopback here.
 fn has_multicast() -> bool {
     let group = own_group();
