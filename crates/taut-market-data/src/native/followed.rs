@@ -104,11 +104,16 @@ impl FollowedBook {
         self.soundness == Soundness::Sound
     }
 
-    /// How far it can be trusted when the feed as a whole can be so far.
-    pub(crate) const fn current_soundness(&self, feed: Soundness) -> Soundness {
+    /// How far it can be trusted when the feed as a whole can be so far, and this is its next
+    /// packet: not yet where its snapshot has overtaken that.
+    pub(crate) const fn current_soundness(
+        &self,
+        feed: Soundness,
+        next: SequenceNumber,
+    ) -> Soundness {
         match feed {
             _ if self.is_full => Soundness::Stale(Staleness::BookFull),
-            Soundness::Sound if self.is_waiting() => Soundness::Stale(Staleness::Joining),
+            Soundness::Sound if !self.is_in_step(next) => Soundness::Stale(Staleness::Joining),
             feed => feed,
         }
     }

@@ -29,6 +29,8 @@ const GAP_TIMEOUT: Nanos = Nanos::from_micros(500);
 /// Packets that are asked for again, and for how long: 2, 4, 8 and 16 ms, then a snapshot comes.
 const RETRANSMISSION: Recovery =
     Recovery::Retransmission { interval: Nanos::from_millis(2), attempts_max: 4, packets_max: 64 };
+/// So many packets may wait in their sockets while a snapshot that has them is read.
+const OVERTAKEN_MAX: u64 = 1_024;
 /// Both lines bring a heartbeat at least so often, or the books are stale.
 const SILENCE: Nanos = Nanos::from_secs(2);
 
@@ -66,7 +68,7 @@ pub struct NativeFeed {
     told: Soundness,
     /// Whether every book was told to be sound.
     are_all_sound: bool,
-    /// A book changed between waiting and not since then.
+    /// A book changed between waiting and not since then, or has overtaken packets.
     has_news: bool,
     /// Some book was good since the feed began.
     has_base: bool,
@@ -300,8 +302,18 @@ impl NativeFeed {
         }
     }
 
+    /// Whether a snapshot has only overtaken packets: as long as each has come in its turn, that is
+    /// no gap, and the books that wait for nothing stay sound. What is missing the lines tell.
+    fn has_overtaken(&self, stream: u32, last: SequenceNumber) -> bool {
+        let feed = self.arbiter.sequencer();
+        let ahead = last.0.saturating_sub(feed.last().0);
+        feed.is_live() && feed.stream_id() == Some(stream) && (1..=OVERTAKEN_MAX).contains(&ahead)
+    }
+
     fn begin_snapshot(&mut self, now: Nanos, stream: u32, begin: &SnapshotBegin) -> Loaded {
-        if !self.arbiter.handle_snapshot_sequence(now, stream, begin.last_sequence) {
+        if !self.has_overtaken(stream, begin.last_sequence)
+            && !self.arbiter.handle_snapshot_sequence(now, stream, begin.last_sequence)
+        {
             return Loaded::Nothing;
         }
         self.check_base();
@@ -476,11 +488,15 @@ impl FeedHandler for NativeFeed {
         if current == self.told && !self.has_news {
             return;
         }
-        (self.told, self.has_news) = (current, false);
+        self.told = current;
         let last = self.arbiter.sequencer().last();
+        let next = SequenceNumber(last.0 + 1);
+        // A book that has overtaken packets is told when they are in.
+        let mut overtaking = self.followed.books.iter().filter_map(|book| book.ahead_of(next));
+        self.has_news = current == Soundness::Sound && overtaking.next().is_some();
         self.followed.tell_statuses(now, (Nanos::ZERO, last), sink);
         for book in &mut self.followed.books {
-            let current = book.current_soundness(current);
+            let current = book.current_soundness(current, next);
             let is_full = |soundness| soundness == Soundness::Stale(Staleness::BookFull);
             if (current == Soundness::Sound) != (book.soundness == Soundness::Sound)
                 || is_full(current) != is_full(book.soundness)

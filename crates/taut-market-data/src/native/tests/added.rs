@@ -39,6 +39,14 @@ fn frames(publisher: &mut Publisher, has_snapshot: bool) -> Vec<(Source, Vec<u8>
     packets.chain(snapshot).collect()
 }
 
+/// The same with a snapshot that has the transaction and is read before it.
+fn overtaken_frames(publisher: &mut Publisher) -> Vec<(Source, Vec<u8>)> {
+    let packets = publisher.transact();
+    let snapshot = (Source::SNAPSHOT, publisher.snapshot());
+    let packets = packets.into_iter().map(|it| (Source::LINE_A, it));
+    std::iter::once(snapshot).chain(packets).collect()
+}
+
 /// Has the feed take frames; shows what it tells.
 fn take(feed: &mut NativeFeed, frames: &[(Source, Vec<u8>)], told: &mut dyn FnMut(&Event)) {
     for (source, packet) in frames {
@@ -78,7 +86,11 @@ fn an_instrument_that_is_added_gets_its_book_and_the_others_go_on_in_between() {
         }
         assert!(others > 20, "{others}");
         for _ in 0..200 {
-            take(&mut feed, &frames(&mut publisher, true), &mut |event| {
+            let frames = match seed % 2 {
+                0 => frames(&mut publisher, true),
+                _ => overtaken_frames(&mut publisher),
+            };
+            take(&mut feed, &frames, &mut |event| {
                 new.extend((event.instrument == InstrumentId(2)).then_some(event.kind));
                 let is_book = matches!(event.kind, EventKind::Book(_));
                 assert!(!is_book || event.instrument == InstrumentId(2), "{event:?}");
