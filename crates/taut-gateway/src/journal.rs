@@ -45,7 +45,9 @@ impl OrderJournal {
 
     /// Takes an instrument that is added behind all others.
     pub(crate) fn add_instrument(&mut self, instrument: &Instrument) {
-        self.inverse.push(instrument.kind() == ContractKind::Inverse);
+        if self.writer.is_some() {
+            self.inverse.push(instrument.kind() == ContractKind::Inverse);
+        }
     }
 
     /// A trade under this name.
