@@ -5,12 +5,14 @@ use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::{self, JoinHandle};
 
 use taut_gateway::{
-    Client, FusedClient, Gateway, GatewayCounters, Hub, Owner, Regions, Strategy, StrategyRegions,
-    StrategyRunner, TouchConfig, TouchStrategy, Views,
+    Accounts, Client, FusedClient, Gateway, GatewayConfig, GatewayCounters, Hub, Owner, Regions,
+    RiskConfig, RiskRules, Strategy, StrategyRegions, StrategyRunner, TouchConfig, TouchStrategy,
+    Views,
 };
 use taut_ipc::Segment;
 use taut_lat::{PathSnapshot, Summary};
 use taut_market_data::native::NativeFeed;
+use taut_oms::RiskSizes;
 use taut_sys::{Anchoring, Clock, monotonic, utc, yield_cpu};
 use taut_testkit::Deadline;
 use taut_types::{InstrumentId, Lots, Nanos, SequenceNumber};
@@ -89,6 +91,14 @@ fn serve(mut venue: Venue, wishes: &Receiver<Wish>, stopped: &Sender<VenueCounte
     }
 }
 
+/// The limits of the demo, with room for so many instruments.
+fn risk_with_room(instruments: usize) -> RiskConfig {
+    let sizes = RiskSizes { instruments, accounts: 1, users: 256, strategies: 256 };
+    let rules =
+        RiskRules { limits: GatewayConfig::default_risk().limits(sizes), groups: Vec::new() };
+    RiskConfig::Each { rules, accounts: Accounts::default() }
+}
+
 /// A gateway in this thread, with its venue.
 #[derive(Debug)]
 pub struct Session<'m, C> {
@@ -99,7 +109,8 @@ pub struct Session<'m, C> {
 }
 
 impl<'m, C: Client> Session<'m, C> {
-    /// Opens a venue and logs on to it. The flow runs, the book is live.
+    /// Opens a venue and logs on to it. The flow runs, the book is live. The gateway has room for
+    /// one more instrument.
     ///
     /// # Panics
     /// When they do not come together.
@@ -108,8 +119,10 @@ impl<'m, C: Client> Session<'m, C> {
         let (venue, at): (Venue, VenueAddresses) =
             open_venue(&venue_config(), synthetic_flow(seed, TICKS_HZ), output);
         let venue = VenueThread::spawn(venue);
-        let (input, feed) = native_feed(instrument(), sockets, clock.now());
-        let gateway = Gateway::new(&gateway_config(at), clock, input, feed, client, regions);
+        let (input, mut feed) = native_feed(instrument(), sockets, clock.now());
+        feed.reserve_instruments(1);
+        let config = GatewayConfig { risk: risk_with_room(2), ..gateway_config(at) };
+        let gateway = Gateway::new(&config, clock, input, feed, client, regions);
         let gateway = gateway.expect("a connection to the venue");
         let mut session = Self { gateway, venue: Some(venue) };
         session.run_until("a session and a book", |gateway| gateway.is_ready());

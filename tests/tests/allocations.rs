@@ -7,8 +7,8 @@ use std::thread;
 
 use allocation_counter::measure;
 use taut_gateway::{
-    Client, FusedClient, Gateway, GatewayCounters, Regions, Strategy, StrategyCounters,
-    StrategyRegions, StrategyRunner, TouchStrategy, Trading,
+    Client, FusedClient, Gateway, GatewayCounters, NewInstrument, Regions, Strategy,
+    StrategyCounters, StrategyRegions, StrategyRunner, TouchStrategy, Trading,
 };
 use taut_ipc::Segment;
 use taut_journal::{Durability, Journal, Settings, read};
@@ -16,7 +16,7 @@ use taut_market_data::Event;
 use taut_market_data::native::NativeFeed;
 use taut_sys::Clock;
 use taut_tests::live::{Session, clock, hub, run_rounds, touch};
-use taut_types::Nanos;
+use taut_types::{FeeRates, Instrument, InstrumentId, Nanos, Price, Qty, Symbol};
 
 /// Orders answered before the counting begins, so that every path has been taken once.
 const WARM_ORDERS: u64 = 500;
@@ -100,6 +100,29 @@ fn a_fused_gateway_allocates_nothing() {
     let client = FusedClient::new(TouchStrategy::new(touch(), clock.now()));
     let mut session = Session::open(clock, 11, &regions, client);
     assert_eq!(allocations_of_gateway(&mut session), 0);
+}
+
+#[test]
+fn a_gateway_that_has_taken_another_instrument_allocates_nothing() {
+    let segment = Segment::create("allocations-added", &Regions::LAYOUT).expect("a segment");
+    let regions = Regions::of(&segment).expect("regions");
+    let clock = clock();
+    let client = FusedClient::new(TouchStrategy::new(touch(), clock.now()));
+    let mut session = Session::open(clock, 14, &regions, client);
+    // The venue does not have it: the gateway trades on while it waits for the new book.
+    let (symbol, tick) = (Symbol::new(b"MSFT").expect("a symbol"), Price(10_000_000));
+    let instrument = Instrument::new(InstrumentId(1), symbol, tick, Qty::whole(1));
+    let new = NewInstrument {
+        instrument: instrument.expect("an instrument"),
+        venue_number: InstrumentId(1),
+        group: 0,
+        fees: FeeRates::FREE,
+        settlement: None,
+    };
+    let spent = measure(|| session.gateway.add_instrument(&new).expect("there is room"));
+    assert_eq!(spent.count_total, 0, "the addition: {spent:?}");
+    assert_eq!(allocations_of_gateway(&mut session), 0);
+    assert!(!session.gateway.is_ready(), "not every book is sound");
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! Gateway, strategies and venue on one simulated network, in seeded schedules of trading and
 //! faults: connections that break at any byte, delays, packets lost, doubled and overtaken, hosts
 //! that do not run for a while, clocks that jump, processes that are started again, strategies that
-//! leave and come, and the kill switch. Half of the gateways have an order journal, and go on with
-//! it when they are started again. What must hold is checked after every event of the gateway,
-//! and when all has come to rest both sides are equal, exactly.
+//! leave and come, instruments that a gateway takes while it runs, and the kill switch. Half of the
+//! gateways have an order journal, and go on with it when they are started again. What must hold is
+//! checked after every event of the gateway, and when all has come to rest both sides are equal,
+//! exactly.
 //!
 //! `cargo xtask soak schedules 100000` runs many. A seed that fails is printed with what happened
 //! last; `TAUT_SEED=n` replays it alone.
@@ -65,8 +66,10 @@ fn every_schedule_keeps_gateway_and_venue_equal() {
         all.fills += one.fills;
         all.disconnects += one.disconnects;
         all.recoveries += one.recoveries;
+        all.added += one.added;
     });
     assert!(all.recoveries > 0, "no journal was recovered");
+    assert!(all.added > 0, "no instrument was added");
     println!("{all:?}");
 }
 

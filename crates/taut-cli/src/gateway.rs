@@ -111,7 +111,8 @@ enum Verb {
     Roll(Which),
     /// The limits that hold, and how much of them is used
     Limits(Which),
-    /// Read the settings again and take their limits while orders go on; SIGHUP does it too
+    /// Read the settings again and take their limits and new instruments while orders go on; SIGHUP
+    /// does it too
     Reload(Which),
     /// Let no new order pass until `revive`, and cancel the open ones; SIGUSR1 does it to all
     Kill {

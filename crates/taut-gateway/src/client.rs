@@ -106,6 +106,9 @@ pub trait Client {
         event: &GatewayEvent,
     );
 
+    /// Instruments were added behind those that it knew: tells all of them.
+    fn instruments_added(&mut self, _clock: &Clock, _state: &impl GatewayState, _now: Nanos) {}
+
     /// This order was sent before the gateway was started again, and none of its owner's with a
     /// higher number: the next one has a higher number.
     fn number_after(&mut self, highest: ClientOrderId);

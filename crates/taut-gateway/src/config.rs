@@ -58,7 +58,8 @@ pub enum RiskConfig {
 /// Who may trade what, within which limits: what can change while a gateway runs.
 #[derive(Clone, Debug)]
 pub struct RiskRules {
-    /// The limits; their sizes stay what they are.
+    /// The limits; their sizes stay what they are. They may be for more instruments than are
+    /// traded from the beginning: so many can be [added](crate::Gateway::add_instrument).
     pub limits: RiskLimits,
     /// By instrument, the group that it belongs to in permissions; 0 where nothing is said.
     pub groups: Vec<u8>,
@@ -78,6 +79,14 @@ impl RiskConfig {
                 limits.limits(RiskSizes { instruments, accounts: 1, users: 256, strategies: 256 })
             }
             Self::Each { rules, .. } => rules.limits.clone(),
+        }
+    }
+
+    /// For how many instruments there is room, where so many are traded from the beginning.
+    pub(crate) fn instrument_capacity(&self, instruments: usize) -> usize {
+        match self {
+            Self::Uniform(_) => instruments,
+            Self::Each { rules, .. } => rules.limits.sizes().instruments.max(instruments),
         }
     }
 

@@ -12,7 +12,7 @@ mod notes;
 mod reader;
 
 pub(crate) use execution::Origin;
-pub use notes::{DropCopies, DropCopyServer, Executions};
+pub use notes::{DropCopies, DropCopyNews, DropCopyServer, Executions};
 pub use reader::{CopyReader, CopyReaderSettings, VenueCopies};
 
 #[cfg(test)]

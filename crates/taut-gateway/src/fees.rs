@@ -17,13 +17,26 @@ pub(crate) struct Known<'a> {
 /// Rates by instrument, and what could not be counted.
 #[derive(Debug, Default)]
 pub(crate) struct Fees {
-    rates: Box<[FeeRates]>,
+    rates: Vec<FeeRates>,
     uncounted: u64,
 }
 
 impl Fees {
     pub(crate) fn set_rates(&mut self, rates: &[FeeRates]) {
-        self.rates = rates.into();
+        self.rates.clear();
+        self.rates.extend_from_slice(rates);
+    }
+
+    /// Takes the room for the rates of so many instruments.
+    pub(crate) fn reserve(&mut self, instruments: usize) {
+        self.rates.reserve_exact(instruments.saturating_sub(self.rates.len()));
+    }
+
+    /// The rates of an instrument that is added behind all others.
+    pub(crate) fn add_rates(&mut self, instrument: InstrumentId, rates: FeeRates) {
+        // Of those before it nothing may have been said.
+        self.rates.resize(instrument.0 as usize, FeeRates::default());
+        self.rates.push(rates);
     }
 
     pub(crate) const fn uncounted(&self) -> u64 {

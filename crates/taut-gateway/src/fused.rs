@@ -61,6 +61,8 @@ pub struct FusedClient<S> {
     has_begun: bool,
     /// Orders that were handed over to it, until it is told of them.
     inherited: Vec<ClientOrderId>,
+    /// Instruments that it has been told.
+    instruments: usize,
     /// How the gateway is, as it was told last.
     status: Option<GatewayStatus>,
     /// It has been told that it may trade.
@@ -88,6 +90,7 @@ impl<S: Strategy> FusedClient<S> {
             next_number: first_number,
             has_begun: false,
             inherited: Vec::new(),
+            instruments: 0,
             status: None,
             is_ready: false,
             alarms: Alarms::default(),
@@ -127,6 +130,7 @@ impl<S: Strategy> FusedClient<S> {
     #[cold]
     fn begin<G: GatewayState>(&mut self, clock: &Clock, state: &G) {
         self.has_begun = true;
+        self.instruments = state.instruments().len();
         let (now, owner) = (clock.now(), self.queue.owner);
         let next_number = self.next_number;
         let begin = GatewayEvent::DownloadBegin { owner, next_number };
@@ -250,6 +254,15 @@ impl<S: Strategy> Client for FusedClient<S> {
         });
     }
 
+    fn instruments_added(&mut self, clock: &Clock, state: &impl GatewayState, now: Nanos) {
+        // Before it has begun: it begins with all of them.
+        let told = if self.has_begun { self.instruments } else { state.instruments().len() };
+        for instrument in state.instruments().iter().skip(told) {
+            self.gateway_event(clock, state, now, &GatewayEvent::Instrument(*instrument));
+        }
+        self.instruments = state.instruments().len();
+    }
+
     fn number_after(&mut self, highest: ClientOrderId) {
         if Owner::of(highest) == self.queue.owner {
             self.next_number = highest.number() + 1;
@@ -327,6 +340,24 @@ mod tests {
             GatewayEvent::Ready,
         ];
         assert_eq!(client.strategy().0, told);
+    }
+
+    #[test]
+    fn an_instrument_that_is_added_is_told_once_and_before_it_begins_with_the_others() {
+        let (clock, before, after) = (Clock::vdso(), Known::new(1), Known::new(2));
+        let is_instrument = |event: &&GatewayEvent| matches!(event, GatewayEvent::Instrument(_));
+        for has_begun in [false, true] {
+            let mut client = FusedClient::new(Told::default());
+            if has_begun {
+                client.timer(&clock, &before, Nanos(1));
+            }
+            client.instruments_added(&clock, &after, Nanos(2));
+            client.timer(&clock, &after, Nanos(3));
+            client.instruments_added(&clock, &after, Nanos(4));
+            let told: Vec<_> = client.strategy().0.iter().filter(is_instrument).collect();
+            assert_eq!(told.len(), 2, "{told:?}");
+            assert_eq!(*told[1], GatewayEvent::Instrument(after.instruments[1]));
+        }
     }
 
     #[test]

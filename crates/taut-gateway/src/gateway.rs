@@ -1,5 +1,6 @@
 //! The gateway: requests first, then what the loop brings, orders before market data.
 
+mod added;
 mod counted;
 mod known;
 mod limits;
@@ -76,7 +77,7 @@ struct Core<'m, C, F, O, H> {
     clock: Clock,
     feed: Feed,
     streams: Option<Box<Streams>>,
-    instruments: Box<[Instrument]>,
+    instruments: Vec<Instrument>,
     market: Market<F>,
     orders: OrderSession<H>,
     /// What became of orders, until it is told.
@@ -196,12 +197,15 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, H: OrderHandler> Gateway<'m, C, F
             let ids = config.instruments.iter().map(Instrument::id);
             ids.for_each(|id| session.set_status(id, InstrumentStatus::Halted));
         }
+        let capacity = session.instrument_capacity();
+        let mut instruments = Vec::with_capacity(capacity);
+        instruments.extend_from_slice(&config.instruments);
         let core = Core {
             clock,
             feed: Feed::new(io, input, config.hot)?,
             streams,
-            instruments: config.instruments.clone().into_boxed_slice(),
-            market: Market::new(feed, config.instruments.len()),
+            instruments,
+            market: Market::new(feed, capacity),
             orders: session,
             updates: Vec::with_capacity(UPDATES),
             was_up: false,

@@ -401,6 +401,13 @@ impl Client for Hub<'_> {
         }
     }
 
+    fn instruments_added(&mut self, clock: &Clock, state: &impl GatewayState, _now: Nanos) {
+        let count = state.instruments().len();
+        self.slots.iter_mut().for_each(|slot| slot.instruments_are(count));
+        // What there is no room for is told when there is nothing else to do.
+        self.idle(state, clock);
+    }
+
     fn number_after(&mut self, highest: ClientOrderId) {
         self.numbers.insert(Owner::of(highest), highest.number() + 1);
     }

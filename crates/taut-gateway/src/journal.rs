@@ -21,16 +21,18 @@ pub(crate) struct OrderJournal {
     /// The beginning of a day, too.
     misses_day: bool,
     /// By instrument: whether it is an inverse contract.
-    inverse: Box<[bool]>,
+    inverse: Vec<bool>,
 }
 
 /// Something of so many orders may be missed without the journal going wrong.
 const BEHIND_MAX: usize = 4_096;
 
 impl OrderJournal {
-    pub(crate) fn new(writer: Writer, instruments: &[Instrument]) -> Self {
+    /// Of these instruments, with room for so many.
+    pub(crate) fn new(writer: Writer, instruments: &[Instrument], capacity: usize) -> Self {
         let behind = Vec::with_capacity(BEHIND_MAX);
-        let inverse = instruments.iter().map(|it| it.kind() == ContractKind::Inverse).collect();
+        let mut inverse = Vec::with_capacity(capacity);
+        inverse.extend(instruments.iter().map(|it| it.kind() == ContractKind::Inverse));
         Self {
             writer: Some(writer),
             missed: 0,
@@ -38,6 +40,13 @@ impl OrderJournal {
             misses_kills: false,
             misses_day: false,
             inverse,
+        }
+    }
+
+    /// Takes an instrument that is added behind all others.
+    pub(crate) fn add_instrument(&mut self, instrument: &Instrument) {
+        if self.writer.is_some() {
+            self.inverse.push(instrument.kind() == ContractKind::Inverse);
         }
     }
 

@@ -40,6 +40,7 @@ mod link;
 mod mark;
 mod market;
 mod message;
+mod new_instrument;
 mod observer;
 mod order_entry;
 mod owner;
@@ -63,7 +64,8 @@ pub use config::{
 };
 pub use counters::{GatewayCounters, StrategyCounters};
 pub use drop_copy::{
-    CopyReader, CopyReaderSettings, DropCopies, DropCopyServer, Executions, VenueCopies,
+    CopyReader, CopyReaderSettings, DropCopies, DropCopyNews, DropCopyServer, Executions,
+    VenueCopies,
 };
 pub use error::GatewayError;
 pub use feed::{FeedInput, FeedSocket, FeedSockets};
@@ -75,6 +77,7 @@ pub use message::{
     GatewayEvent, GatewayStatus, KilledScopes, OpenOrder, OrderFilter, OrderUpdate, Position,
     Refusal, Request, RequestKind, SessionPhase, TickStamps, UpdateKind,
 };
+pub use new_instrument::{AddError, NewInstrument};
 pub use observer::Observer;
 pub use order_entry::binance::{
     BinanceFix, BinanceOrderSettings, BinanceWs, SelfTrade as BinanceSelfTrade,

@@ -1,7 +1,8 @@
 //! Market data in: frames to a book, each step of the way timed.
 
 use taut_market_data::{
-    Event, EventKind, FeedHandler, SessionStatistics, Soundness, Source, Staleness, TradingStatus,
+    Event, EventKind, FeedHandler, FollowError, SessionStatistics, Soundness, Source, Staleness,
+    TradingStatus,
 };
 use taut_oms::{InstrumentStatus, Reference};
 use taut_sys::Clock;
@@ -28,6 +29,15 @@ impl<F: FeedHandler> Market<F> {
         let statistics = vec![SessionStatistics::default(); instrument_count].into_boxed_slice();
         let statuses = vec![None; instrument_count].into_boxed_slice();
         Self { feed, changes, statistics, statuses }
+    }
+
+    /// Follows one more instrument, whose number is below the count.
+    pub(crate) fn follow(
+        &mut self,
+        instrument: &Instrument,
+        number: InstrumentId,
+    ) -> Result<(), FollowError> {
+        self.feed.follow(instrument, number)
     }
 
     /// Takes a frame; [`Market::events`] holds what it changed. The tick began at `received`: when

@@ -1,6 +1,7 @@
 //! Orders out and reports in: what every venue shares. Risk, the table of orders, the journal, the
 //! connection. What the venue speaks is its [order handler](handler::OrderHandler)'s.
 
+mod added;
 mod addresses;
 mod balances;
 mod beside;
@@ -111,7 +112,9 @@ pub(crate) struct OrderSession<H> {
     is_broken: bool,
     disconnects: u64,
     handler: H,
-    instruments: Box<[Instrument]>,
+    instruments: Vec<Instrument>,
+    /// For how many instruments there is room.
+    instrument_capacity: usize,
     table: OrderTable,
     risk: Risk,
     positions: Positions,

@@ -5,7 +5,9 @@ use taut_oms::{
     Amount, Change, ExecId, Fill, Order, OrderEvent, OrderState, OrderTable, PositionKey,
     Positions, Quarantine, Quarantined, Report, RequestKind, Risk, Trade, Trouble,
 };
-use taut_types::{ClientOrderId, FeeRates, Instrument, Lots, Nanos, OrderTerms, Qty, RequestId};
+use taut_types::{
+    ClientOrderId, FeeRates, Instrument, InstrumentId, Lots, Nanos, OrderTerms, Qty, RequestId,
+};
 
 use crate::accounts::Accounts;
 use crate::drop_copy::{DropCopies, Origin};
@@ -61,8 +63,11 @@ pub(crate) struct Reports {
 }
 
 impl Reports {
-    pub(crate) fn new(accounts: Accounts) -> Self {
+    /// With room for so many instruments.
+    pub(crate) fn new(accounts: Accounts, instrument_capacity: usize) -> Self {
         let quarantine = Quarantine::with_capacity(TROUBLES_KEPT);
+        let mut fees = Fees::default();
+        fees.reserve(instrument_capacity);
         Self {
             quarantine,
             copies: None,
@@ -71,7 +76,7 @@ impl Reports {
             foreign: 0,
             statuses: 0,
             ended: None,
-            fees: Fees::default(),
+            fees,
         }
     }
 
@@ -88,6 +93,11 @@ impl Reports {
     /// What trades cost of which the venue says nothing, by the number of their instrument.
     pub(crate) fn set_fees(&mut self, rates: &[FeeRates]) {
         self.fees.set_rates(rates);
+    }
+
+    /// What trades of an instrument cost that is added behind all others.
+    pub(crate) fn add_fees(&mut self, instrument: InstrumentId, rates: FeeRates) {
+        self.fees.add_rates(instrument, rates);
     }
 
     /// What the venue charged and nobody could count: in another currency, or of an unknown kind.

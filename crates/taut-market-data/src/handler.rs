@@ -1,7 +1,9 @@
 //! What a venue's market data is to who trades on it: frames in, events and books out.
 
+use core::fmt;
+
 use taut_book::LevelBook;
-use taut_types::{InstrumentId, Nanos, SequenceNumber};
+use taut_types::{Instrument, InstrumentId, Nanos, SequenceNumber};
 
 use crate::event::{BestPrices, MarketSink, Soundness};
 use crate::feed::RetransmitRequest;
@@ -96,6 +98,20 @@ pub trait FeedHandler {
     /// Moves the books.
     fn apply(&mut self, frame: Self::Frame<'_>, sink: &mut impl MarketSink);
 
+    /// Follows one more instrument, in room that was taken when the handler was built. `number` is
+    /// the venue's number of the instrument, where its frames number them. The new book is not
+    /// sound until its snapshot is in; the other books are as they were.
+    ///
+    /// # Errors
+    /// When the instrument cannot be followed; then nothing has changed.
+    fn follow(
+        &mut self,
+        _instrument: &Instrument,
+        _number: InstrumentId,
+    ) -> Result<(), FollowError> {
+        Err(FollowError::Fixed)
+    }
+
     /// Whether what is known of the books was told, and [`recover`](Self::recover) has nothing to
     /// do. A book may be waiting for its snapshot.
     fn is_settled(&self) -> bool;
@@ -149,3 +165,36 @@ pub trait FeedHandler {
     /// The most events of a frame, with what [`recover`](Self::recover) tells behind them.
     fn events_max(&self) -> usize;
 }
+
+/// Why a handler does not follow one more instrument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FollowError {
+    /// The handler follows the instruments that it was built with, and no others.
+    Fixed,
+    /// The room that was taken for more instruments is used up.
+    Full,
+    /// An instrument that is followed has this number.
+    SameNumber(InstrumentId),
+    /// The number is above 2^20.
+    NumberTooHigh(InstrumentId),
+}
+
+impl fmt::Display for FollowError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fixed => {
+                f.write_str("this venue's feed handler takes no instrument while it runs")
+            }
+            Self::Full => f.write_str("no room is left for another instrument"),
+            Self::SameNumber(InstrumentId(number)) => {
+                write!(f, "another instrument has the number {number}")
+            }
+            Self::NumberTooHigh(InstrumentId(number)) => {
+                write!(f, "the instrument number {number} is above 2^20")
+            }
+        }
+    }
+}
+
+impl core::error::Error for FollowError {}

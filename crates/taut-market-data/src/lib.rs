@@ -81,7 +81,7 @@ pub use event::{
     LevelUpdate, MarketSink, ReduceReason, SequenceRange, Soundness, Staleness, Statistic, Trade,
     TradingStatus,
 };
-pub use handler::{FeedCounters, FeedHandler, FeedRequest, LineCount, Source};
+pub use handler::{FeedCounters, FeedHandler, FeedRequest, FollowError, LineCount, Source};
 pub use instruments::Instruments;
 pub use statistics::SessionStatistics;
 pub use words::EVENT_WORDS;

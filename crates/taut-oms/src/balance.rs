@@ -51,11 +51,19 @@ pub struct Balances {
 impl Balances {
     /// These balances, of which each is followed from here on; an account that is not named has
     /// none. `settlements` says of each instrument, in the order of their numbers, how it is
-    /// settled.
+    /// settled; nothing of those that may come later ([`Balances::settle`]).
     #[must_use]
     pub fn new(balances: &[Balance], settlements: &[Option<Settlement>]) -> Self {
         let cell = |balance: &Balance| Cell { balance: *balance, has_changed: false };
         Self { cells: balances.iter().map(cell).collect(), settlements: settlements.into() }
+    }
+
+    /// Says how an instrument is settled that had no settlement when the balances were built. Of
+    /// one whose number is beyond theirs nothing is kept.
+    pub fn settle(&mut self, instrument: InstrumentId, settlement: Settlement) {
+        if let Some(of) = self.settlements.get_mut(instrument.0 as usize) {
+            of.get_or_insert(settlement);
+        }
     }
 
     /// Whether any is followed.
@@ -191,6 +199,24 @@ mod tests {
         );
         trade(&mut balances, &mut position, Side::Sell, 10, 130);
         assert_eq!(has(&balances, USD), Amount::whole(1_000 + 30 - 2));
+    }
+
+    #[test]
+    fn an_instrument_that_comes_later_is_settled_from_then_on() {
+        let settlement = Settlement { quote: symbol(USD), base: None };
+        let of = Balance { account: AccountId(1), currency: symbol(USD), amount: Amount::ZERO };
+        let mut balances = Balances::new(&[of], &[None, None]);
+        let mut position = Position::default();
+        trade(&mut balances, &mut position, Side::Buy, 1, 100);
+        assert_eq!(has(&balances, USD), Amount::ZERO);
+        balances.settle(InstrumentId(1), settlement);
+        balances.settle(InstrumentId(2), settlement);
+        trade(&mut balances, &mut position, Side::Buy, 1, 100);
+        assert_eq!(has(&balances, USD), Amount::whole(-1), "its fee");
+        // What an instrument is settled in stays, and there is no place for a third one.
+        balances.settle(InstrumentId(1), Settlement { quote: symbol("EUR"), base: None });
+        assert_eq!(balances.quote(InstrumentId(1)), Some(symbol(USD)));
+        assert_eq!(balances.quote(InstrumentId(2)), None);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 use taut_types::{AccountId, InstrumentId, Lots, Price, Side};
 
 use crate::amount::Amount;
-use crate::balance::{Balance, Balances};
+use crate::balance::{Balance, Balances, Settlement};
 
 mod average;
 mod trade;
@@ -146,6 +146,11 @@ impl Positions {
     /// Follows these balances from here on: before positions are restored, which move them.
     pub fn follow_balances(&mut self, balances: Balances) {
         self.balances = balances;
+    }
+
+    /// Says how an instrument that comes later is settled, for the balances.
+    pub fn settle(&mut self, instrument: InstrumentId, settlement: Settlement) {
+        self.balances.settle(instrument, settlement);
     }
 
     /// The balances that are followed.

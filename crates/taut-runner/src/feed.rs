@@ -43,12 +43,7 @@ const PROBE: Nanos = Nanos::from_millis(200);
 impl Feed {
     /// Joins the groups of a venue that runs elsewhere, or binds the addresses that it sends to.
     pub fn join(venue: &RemoteVenue) -> Result<Self, RunnerError> {
-        let open = |key: &str, at: SocketAddrV4| {
-            joined(at, &venue.interface).map_err(|error| {
-                let remedy = "is [venue] interface right, and the address one of this host?";
-                RunnerError::run(format!("venue.{key} = {at}"), format!("{error}; {remedy}"))
-            })
-        };
+        let open = |key: &str, at: SocketAddrV4| joined_for(venue, key, at);
         let line_b = venue.incremental_b;
         let mut description = format!("on {}: line A {}", venue.interface, venue.incremental);
         if let Some(line_b) = line_b {
@@ -61,6 +56,12 @@ impl Feed {
             snapshot: open("snapshot", venue.snapshot)?,
             description,
         })
+    }
+
+    /// Joins the group of a venue's snapshots, or binds their address: of an address of this host
+    /// only one socket hears, of a group all.
+    pub fn join_snapshots(venue: &RemoteVenue) -> Result<Socket, RunnerError> {
+        joined_for(venue, "snapshot", venue.snapshot)
     }
 
     /// Opens the sockets that a simulator sends to. The kernel picks the ports, so that two runs
@@ -155,6 +156,14 @@ fn joined(at: SocketAddrV4, interface: &str) -> Result<Socket, SysError> {
         socket.join(IpAddr::V4(*at.ip()), interface_index(interface)?)?;
     }
     Ok(socket)
+}
+
+/// The same, for the key of the settings that has the address.
+fn joined_for(venue: &RemoteVenue, key: &str, at: SocketAddrV4) -> Result<Socket, RunnerError> {
+    joined(at, &venue.interface).map_err(|error| {
+        let remedy = "is [venue] interface right, and the address one of this host?";
+        RunnerError::run(format!("venue.{key} = {at}"), format!("{error}; {remedy}"))
+    })
 }
 
 /// A socket that sends to this address, multicast or not, on loopback only.

@@ -14,7 +14,7 @@ use toml::Table;
 
 pub(crate) use instrument::Contract;
 pub use instrument::InstrumentSettings;
-pub(crate) use instrument::{build_fees, build_instruments};
+pub(crate) use instrument::{INSTRUMENTS_MAX, build_fees, build_instruments};
 pub use risk::RiskSettings;
 pub use venue::{FeedTransport, RemoteVenue, Replay, Simulator, VenueKind};
 
@@ -81,11 +81,20 @@ pub struct GatewaySettings {
     pub keep_warm: bool,
     /// Strategies are told of single orders of the market too, where the feed has them.
     pub market_by_order: bool,
+    /// For how many instruments a gateway that runs by itself takes room: those that a reload of
+    /// its file adds have it. Without it a quarter more than there are at the start, 16 at least.
+    pub instruments_max: Option<usize>,
 }
 
 impl Default for GatewaySettings {
     fn default() -> Self {
-        Self { levels: 1 << 13, orders: 1 << 16, keep_warm: true, market_by_order: false }
+        Self {
+            levels: 1 << 13,
+            orders: 1 << 16,
+            keep_warm: true,
+            market_by_order: false,
+            instruments_max: None,
+        }
     }
 }
 
@@ -151,6 +160,10 @@ impl Settings {
         }
         if let Some(mistake) = self.gateway.mistakes().into_iter().next() {
             return Err(mistake);
+        }
+        if let Some(room) = self.gateway.instruments_max {
+            let remedy = "left out here: it is for a gateway that runs by itself";
+            return Err(RunnerError::setting("gateway.instruments_max", room, remedy));
         }
         self.instruments()?;
         let market = self.market()?;

@@ -77,6 +77,7 @@ fn plain_file(settings: &Settings, wait: Wait) -> GatewayFile {
         source: None,
         subscribe: Vec::new(),
         subscribed: None,
+        room: None,
         is_paper: false,
         name: "run".to_owned(),
         control: None,

@@ -129,6 +129,10 @@ impl Client for Witness<'_> {
         self.hub.gateway_event(clock, state, now, event);
     }
 
+    fn instruments_added(&mut self, clock: &Clock, state: &impl GatewayState, now: Nanos) {
+        self.hub.instruments_added(clock, state, now);
+    }
+
     fn number_after(&mut self, highest: ClientOrderId) {
         self.hub.number_after(highest);
     }

@@ -21,6 +21,8 @@ pub struct Outcome {
     pub books: u64,
     /// Gateways that were started behind another one, with its journal.
     pub recoveries: u64,
+    /// Instruments that a gateway took while it ran.
+    pub added: u64,
 }
 
 /// Runs the schedule of a seed.
@@ -36,6 +38,7 @@ pub fn run(mut random: Random, log: Log, may_have_journal: bool) -> Outcome {
     for _ in 0..turns {
         let span = Nanos(world.random.below(step).cast_signed());
         world.turn(span);
+        outcome.added += u64::from(world.add_instrument());
         if world.random.per_mille(faults_per_mille) {
             world.break_something();
         }

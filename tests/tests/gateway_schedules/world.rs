@@ -7,19 +7,20 @@ use std::rc::Rc;
 
 use taut_fix::{CompId, Now};
 use taut_gateway::{
-    FeedInput, Gateway, GatewayConfig, Hub, Owner, Regions, SessionSettings, SlotId,
-    StrategyRegions, StrategyRunner,
+    Accounts, FeedInput, Gateway, GatewayConfig, Hub, NewInstrument, Owner, Regions, RiskConfig,
+    RiskRules, SessionSettings, SlotId, StrategyRegions, StrategyRunner,
 };
 use taut_io::{SimConfig, SimHost, SimNetwork};
 use taut_ipc::Segment;
 use taut_journal::{Durability, Housekeeper, Journal, OnFailure, Settings};
 use taut_market_data::native::{NativeConfig, NativeFeed};
-use taut_oms::{Rate, UniformLimits};
+use taut_oms::{Rate, RiskSizes, UniformLimits};
 use taut_runner::wires;
 use taut_sys::Clock;
 use taut_testkit::{Draw, Random};
 use taut_types::{
-    HalfTicks, Instrument, InstrumentId, Lots, Nanos, Price, Qty, StrategyId, Symbol, UserId,
+    FeeRates, HalfTicks, Instrument, InstrumentId, Lots, Nanos, Price, Qty, StrategyId, Symbol,
+    UserId,
 };
 use taut_venue::flow::{Crowd, SyntheticConfig};
 use taut_venue::{Flow, PostOnly, Venue, VenueConfig};
@@ -64,7 +65,9 @@ impl Memory {
 /// What a schedule's parts are like.
 #[derive(Clone, Copy, Debug)]
 pub struct Parts {
+    /// The venue's; the last `later` of them the gateway takes while it runs.
     pub instruments: usize,
+    pub later: usize,
     pub strategies: usize,
     /// Gateway processes, one after the other.
     pub processes: usize,
@@ -95,8 +98,12 @@ impl Parts {
             look_ns: 100,
         };
         let cancel_on_disconnect = random.per_mille(300);
+        let instruments = 1 + random.below(3) as usize;
+        let later = Random::with_seed(network.seed).below(instruments as u64) as usize;
         Self {
-            instruments: 1 + random.below(3) as usize,
+            instruments,
+            // As before where a seed is to be what it was.
+            later: if may_have_journal { later } else { 0 },
             strategies: 2 + random.below(2) as usize,
             // What a gateway does not remember the venue must cancel.
             processes: match (cancel_on_disconnect, has_journal) {
@@ -152,7 +159,12 @@ pub struct World<'m> {
     pub parts: Parts,
     pub random: Random,
     pub network: SimNetwork,
+    /// The venue's.
+    listed: Vec<Instrument>,
+    /// Those that the gateway has taken so far.
     pub instruments: Vec<Instrument>,
+    /// When it takes the next one.
+    additions: Random,
     pub venue: SimVenue,
     pub scribe: Scribe,
     pub gateway: SimGateway<'m>,
@@ -185,9 +197,10 @@ impl<'m> World<'m> {
         let network = gateway_host.network();
         // Time 0 means that there is none.
         network.pass(Nanos::from_secs(1));
-        let instruments: Vec<_> = (0..parts.instruments).map(instrument).collect();
-        let scribe = Scribe::new(&instruments, log.clone());
-        let venue = open_venue(&parts, venue_host, &instruments, &scribe, 1);
+        let listed: Vec<_> = (0..parts.instruments).map(instrument).collect();
+        let instruments = listed[..parts.instruments - parts.later].to_vec();
+        let scribe = Scribe::new(&listed, log.clone());
+        let venue = open_venue(&parts, venue_host, &listed, &scribe, 1);
         let orders = Rc::new(Orders::default());
         orders.requests_per_mille.set(parts.requests_per_mille);
         let clock = clock_at(network.now(), Nanos::ZERO);
@@ -200,7 +213,9 @@ impl<'m> World<'m> {
             parts,
             random,
             network,
+            listed,
             instruments,
+            additions: Random::with_seed(!parts.network.seed),
             venue,
             scribe,
             gateway,
@@ -264,6 +279,28 @@ impl<'m> World<'m> {
         }
     }
 
+    /// The gateway takes another instrument now and then, while it runs; whether it did.
+    pub fn add_instrument(&mut self) -> bool {
+        let next = self.listed.get(self.instruments.len()).copied();
+        let is_awake = self.now() >= self.asleep_until[GATEWAY];
+        let Some(instrument) = next.filter(|_| self.additions.per_mille(20) && is_awake) else {
+            return false;
+        };
+        self.log.note(|| format!("{} is added", instrument.symbol()));
+        let new = NewInstrument {
+            instrument,
+            venue_number: instrument.id(),
+            group: 0,
+            fees: FeeRates::FREE,
+            settlement: None,
+        };
+        self.gateway.add_instrument(&new).expect("there is room");
+        self.instruments.push(instrument);
+        self.gateway.client_mut().has_happened = true;
+        self.check();
+        true
+    }
+
     fn gateway_clock(&self) -> Clock {
         clock_at(self.now(), self.utc_off[GATEWAY])
     }
@@ -293,8 +330,8 @@ impl<'m> World<'m> {
         self.log.note(|| "the venue is started again and remembers nothing".to_owned());
         let host = self.network.restart(VENUE);
         self.scribe.forget();
-        let Self { parts, instruments, scribe, venue_life, .. } = &*self;
-        self.venue = open_venue(parts, host, instruments, scribe, *venue_life);
+        let Self { parts, listed, scribe, venue_life, .. } = &*self;
+        self.venue = open_venue(parts, host, listed, scribe, *venue_life);
         self.venue.start_flow(self.network.now());
     }
 
@@ -392,6 +429,20 @@ fn open_venue(
     venue.with_observer(scribe.clone()).expect("an observer")
 }
 
+/// The same limits for everybody, with room for so many instruments.
+fn risk(instruments: usize) -> RiskConfig {
+    let limits = UniformLimits {
+        collar_ppm: 20_000,
+        lots_max: Lots(28),
+        position_lots_max: Lots(400),
+        orders: Rate { per_second: 100_000, burst: 1_000 },
+        open_orders_max: 60,
+    };
+    let sizes = RiskSizes { instruments, accounts: 1, users: 256, strategies: 256 };
+    let rules = RiskRules { limits: limits.limits(sizes), groups: Vec::new() };
+    RiskConfig::Each { rules, accounts: Accounts::default() }
+}
+
 /// A gateway, its strategies' places, and what keeps its journal.
 type Opened<'m> = (SimGateway<'m>, Vec<Place<'m>>, Option<Housekeeper>);
 
@@ -418,14 +469,7 @@ fn open_gateway<'m>(
             ..SessionSettings::default()
         },
         order_capacity: 1 << 10,
-        risk: UniformLimits {
-            collar_ppm: 20_000,
-            lots_max: Lots(28),
-            position_lots_max: Lots(400),
-            orders: Rate { per_second: 100_000, burst: 1_000 },
-            open_orders_max: 60,
-        }
-        .into(),
+        risk: risk(parts.instruments),
         hot: false,
         keeps_warm: false,
     };
@@ -436,7 +480,8 @@ fn open_gateway<'m>(
         level_capacity: 256,
         has_retransmission: true,
     };
-    let feed = NativeFeed::new(&feed, clock.now()).expect("a feed");
+    let mut feed = NativeFeed::new(&feed, clock.now()).expect("a feed");
+    feed.reserve_instruments(parts.instruments - instruments.len());
     let (market, own) = &memory.0[process];
     let regions = Regions::of(market).expect("regions");
     let mut hub = Hub::new(&regions).expect("a hub");

@@ -17,5 +17,6 @@ mod gateway;
 mod ipc;
 mod jitter;
 mod journal;
+mod new_symbols;
 mod saturate;
 mod ws;

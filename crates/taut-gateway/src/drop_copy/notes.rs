@@ -24,16 +24,16 @@ pub struct DropCopies(DropCopyNotes<Execution>);
 impl DropCopies {
     /// Listens, and opens the stores. The first is the gateway's
     /// ([`Gateway::set_drop_copies`](crate::Gateway::set_drop_copies)). `instruments` are at their
-    /// numbers; `names` says what strategies are called, for Text (58), also later.
+    /// numbers; `news` says what comes to be known, also later.
     ///
     /// # Errors
     /// The address cannot be listened on, or a store cannot be opened.
     pub fn open(
         settings: &DropCopySettings,
         instruments: Vec<Instrument>,
-        names: Receiver<(Owner, String)>,
+        news: Receiver<DropCopyNews>,
     ) -> io::Result<(Self, DropCopyServer)> {
-        let source = Executions { instruments, texts: Vec::new(), names };
+        let source = Executions { instruments, texts: Vec::new(), news };
         let (notes, server) = Server::open(settings, source)?;
         Ok((Self(notes), server))
     }
@@ -62,22 +62,37 @@ impl DropCopies {
     }
 }
 
+/// What whoever sends copies is told while it runs.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DropCopyNews {
+    /// A strategy is called so: Text (58) of its orders says it.
+    Name(Owner, String),
+    /// The gateway takes this instrument, whose number is the next one: before the first order for
+    /// it.
+    Instrument(Instrument),
+}
+
 /// Executions as reports of the gateway's own.
 #[derive(Debug)]
 pub struct Executions {
     instruments: Vec<Instrument>,
     /// Text (58) of each strategy's orders.
     texts: Vec<(Owner, String)>,
-    names: Receiver<(Owner, String)>,
+    news: Receiver<DropCopyNews>,
 }
 
 impl DropCopySource for Executions {
     type Execution = Execution;
 
     fn refresh(&mut self) {
-        for (owner, name) in self.names.try_iter() {
-            self.texts.retain(|(named, _)| *named != owner);
-            self.texts.push((owner, text_of(owner, &name)));
+        for news in self.news.try_iter() {
+            match news {
+                DropCopyNews::Name(owner, name) => {
+                    self.texts.retain(|(named, _)| *named != owner);
+                    self.texts.push((owner, text_of(owner, &name)));
+                }
+                DropCopyNews::Instrument(instrument) => self.instruments.push(instrument),
+            }
         }
     }
 

@@ -43,8 +43,12 @@ struct Told {
 
 impl Told {
     fn new(copies: DropCopies) -> Self {
+        Self::of(copies, InstrumentId(0))
+    }
+
+    fn of(copies: DropCopies, instrument: InstrumentId) -> Self {
         let mut table = OrderTable::with_capacity(4);
-        let terms = OrderTerms::limit(InstrumentId(0), Side::Buy, Price(2_000_000_000), Lots(10));
+        let terms = OrderTerms::limit(instrument, Side::Buy, Price(2_000_000_000), Lots(10));
         table.create(ORDER, &terms, 0, 1, Nanos::ZERO).unwrap();
         Self { table, copies, execs: 0 }
     }
@@ -63,8 +67,8 @@ impl Told {
     }
 }
 
-/// What a reader got: ExecID, SecondaryExecID, LastQty, CumQty, AvgPx, Text, and whether it may
-/// have been sent before.
+/// What a reader got: ExecID, SecondaryExecID, LastQty, CumQty, AvgPx, Text, Symbol, and whether
+/// it may have been sent before.
 #[derive(Clone, Debug, PartialEq)]
 struct Copy {
     exec_id: String,
@@ -73,6 +77,7 @@ struct Copy {
     total: String,
     average: String,
     text: String,
+    symbol: String,
     is_again: bool,
 }
 
@@ -94,6 +99,7 @@ impl Application for Reading {
             total: text(14),
             average: text(6),
             text: text(58),
+            symbol: text(55),
             is_again: poss_dup,
         });
     }
@@ -124,7 +130,7 @@ fn read(at: SocketAddr, store: &Path, count: usize) -> Vec<Copy> {
 type Served = (DropCopies, SocketAddr, thread::JoinHandle<std::io::Result<()>>);
 
 /// Strategies that are named are called so.
-fn open(folder: &Path, names: Receiver<(Owner, String)>) -> Served {
+fn open(folder: &Path, news: Receiver<DropCopyNews>) -> Served {
     let settings = DropCopySettings {
         listen: (Ipv4Addr::LOCALHOST, 0).into(),
         sender_comp_id: comp_id("GATEWAY"),
@@ -132,7 +138,7 @@ fn open(folder: &Path, names: Receiver<(Owner, String)>) -> Served {
         store: folder.join("copies"),
         tell: |words| panic!("{words}"),
     };
-    let (copies, mut server) = DropCopies::open(&settings, vec![instrument()], names).unwrap();
+    let (copies, mut server) = DropCopies::open(&settings, vec![instrument()], news).unwrap();
     let address = server.local_address().unwrap();
     (copies, address, thread::spawn(move || server.run()))
 }
@@ -152,7 +158,7 @@ fn a_reader_that_comes_back_gets_what_it_missed_once_and_so_it_does_from_the_nex
     assert_eq!((&*all[1].last, &*all[1].total, &*all[1].average), ("3", "4", "1.25"));
     assert!(all.iter().all(|copy| copy.text == "user=0 strategy=0"), "{all:?}");
     // A strategy that is added while the gateway runs has its name, too.
-    named.send((Owner::of(ORDER), "test".to_owned())).unwrap();
+    named.send(DropCopyNews::Name(Owner::of(ORDER), "test".to_owned())).unwrap();
     told.trade(2, 1_000_000_000);
     all.extend(read(at, &store, 1));
     assert_eq!(all[2].text, "user=0 strategy=0 name=test");
@@ -170,4 +176,20 @@ fn a_reader_that_comes_back_gets_what_it_missed_once_and_so_it_does_from_the_nex
     assert_eq!(venue_ids, ["E1", "E2", "E3", "E4", "E1"]);
     let ids: std::collections::BTreeSet<_> = all.iter().map(|copy| &copy.exec_id).collect();
     assert_eq!(ids.len(), all.len(), "{all:?}");
+}
+
+#[test]
+fn an_instrument_that_is_added_has_its_copies_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let (news, heard) = channel();
+    let (copies, at, server) = open(folder.path(), heard);
+    let symbol = Symbol::new(b"NEW").unwrap();
+    let new = Instrument::new(InstrumentId(1), symbol, Price(10_000_000), LOT).unwrap();
+    news.send(DropCopyNews::Instrument(new)).unwrap();
+    let mut told = Told::of(copies, new.id());
+    told.trade(2, 1_000_000_000);
+    let copies = read(at, &folder.path().join("reader"), 1);
+    assert_eq!((&*copies[0].symbol, &*copies[0].last), ("NEW", "2"));
+    drop(told);
+    server.join().unwrap().unwrap();
 }

@@ -7,10 +7,11 @@ use std::rc::Rc;
 use taut_fix::CompId;
 use taut_io::{SimConfig, SimKernel};
 use taut_ipc::Segment;
-use taut_market_data::{BestPrices, Event, FeedCounters, MarketSink, Soundness};
+use taut_market_data::{BestPrices, Event, FeedCounters, FollowError, MarketSink, Soundness};
 use taut_sys::{DatagramOptions, TickMapping};
 use taut_types::{ClientOrderId, Lots, OrderTerms, Price, Qty, Side, Symbol};
 
+mod added;
 mod messages;
 mod overtakes;
 
@@ -50,6 +51,9 @@ struct Standing {
 impl FeedHandler for Standing {
     type Frame<'f> = ();
 
+    fn follow(&mut self, _: &Instrument, _: InstrumentId) -> Result<(), FollowError> {
+        Ok(())
+    }
     fn decode(&mut self, _: Nanos, _: Source, _: &[u8]) -> Option<()> {
         self.log.borrow_mut().push(Seen::Packet);
         None
@@ -129,6 +133,7 @@ impl Observer for Venue {
 #[derive(Default)]
 struct Once {
     sent: Option<ClientOrderId>,
+    instrument: InstrumentId,
 }
 
 impl Strategy for Once {
@@ -140,7 +145,7 @@ impl Strategy for Once {
 
     fn on_gateway(&mut self, _: Nanos, _: &GatewayEvent, trading: &mut impl Trading) {
         if trading.is_order_entry_up(InstrumentId(0)) && self.sent.is_none() {
-            let terms = OrderTerms::limit(InstrumentId(0), Side::Buy, PRICE, Lots(10));
+            let terms = OrderTerms::limit(self.instrument, Side::Buy, PRICE, Lots(10));
             self.sent = trading.create(&terms);
         }
     }
@@ -155,12 +160,11 @@ struct World<'m> {
 
 impl<'m> World<'m> {
     /// Its order rests at the venue.
-    fn new(regions: &Regions<'m>, own: &StrategyRegions<'m>) -> Self {
+    fn new(regions: &Regions<'m>, own: &StrategyRegions<'m>, config: &GatewayConfig) -> Self {
         let mut hub = Hub::new(regions).unwrap();
         let slot = hub.add_slot(own, None).unwrap();
         assert!(hub.attach(slot, Owner::default()));
         let runner = StrategyRunner::new(regions, own, None, Once::default()).unwrap();
-        let config = config();
         let sim = SimConfig {
             is_partial: false,
             delay_ns_max: 0,
@@ -178,7 +182,7 @@ impl<'m> World<'m> {
         let log = Log::default();
         let feed = Standing { log: Rc::clone(&log), ..Standing::default() };
         let venue = Venue { log: Rc::clone(&log), ..Venue::default() };
-        let gateway = Gateway::on_kernel(kernel, &config, clock, input, feed, hub, regions)
+        let gateway = Gateway::on_kernel(kernel, config, clock, input, feed, hub, regions)
             .and_then(|gateway| gateway.with_observer(venue))
             .unwrap();
         let mut world = Self { gateway, slot, runner, log };
@@ -258,10 +262,14 @@ fn clock_at(now: Nanos) -> Clock {
 }
 
 fn with_world(act: impl FnOnce(&mut World<'_>)) {
+    with_world_of(&config(), act);
+}
+
+fn with_world_of(config: &GatewayConfig, act: impl FnOnce(&mut World<'_>)) {
     let segment = Segment::create("taut-test", &Regions::LAYOUT).unwrap();
     let own = Segment::create("taut-test", &StrategyRegions::LAYOUT).unwrap();
     let regions = Regions::of(&segment).unwrap();
-    act(&mut World::new(&regions, &StrategyRegions::of(&own).unwrap()));
+    act(&mut World::new(&regions, &StrategyRegions::of(&own).unwrap(), config));
 }
 
 #[test]

@@ -22,7 +22,7 @@ const PIECES_IN_A_ROW: usize = 32;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Stage {
     Begin,
-    Instruments(usize),
+    Instruments,
     Positions(usize),
     Orders(usize),
     End,
@@ -51,9 +51,11 @@ pub struct Download {
     orders: Vec<ClientOrderId>,
     /// Orders that were handed over to it since.
     inherited: VecDeque<ClientOrderId>,
-    /// By instrument: whether its book is to be told.
+    /// By instrument that was told: whether its book is to be told.
     wanted: Vec<bool>,
     wanted_count: usize,
+    /// Instruments that there are: those behind the ones that were told are to be told.
+    instruments: usize,
     /// Where the next book is looked for.
     next: usize,
     book: Option<BookPlace>,
@@ -74,7 +76,8 @@ impl Download {
 
     pub fn is_done(&self) -> bool {
         let has_books = self.wanted_count > 0 || self.book.is_some();
-        self.stage == Stage::Told && self.inherited.is_empty() && !has_books
+        let are_told = self.wanted.len() >= self.instruments;
+        self.stage == Stage::Told && are_told && self.inherited.is_empty() && !has_books
     }
 
     /// Orders that are the strategy's from now on are to be told.
@@ -83,6 +86,11 @@ impl Download {
         if self.stage != Stage::Begin {
             self.inherited.extend(orders);
         }
+    }
+
+    /// There are so many instruments now.
+    pub const fn instruments_are(&mut self, count: usize) {
+        self.instruments = count;
     }
 
     /// All books are to be told anew.
@@ -97,7 +105,7 @@ impl Download {
         if self.book.is_some_and(|book| book.instrument == instrument) {
             self.book = None;
         }
-        // Not yet sized: all books are told at the end.
+        // Where the instrument is not told yet, its book is told behind it.
         if let Some(wanted) = self.wanted.get_mut(instrument.0 as usize)
             && *wanted != is_sound
         {
@@ -125,15 +133,16 @@ impl Download {
                     if is_told {
                         self.orders.clear();
                         state.visit_orders(owner, &mut |order| self.orders.push(order.id));
-                        self.wanted = vec![false; state.instruments().len()];
-                        self.stage = Stage::Instruments(0);
+                        self.instruments = state.instruments().len();
+                        self.wanted = Vec::with_capacity(self.instruments);
+                        self.stage = Stage::Instruments;
                     }
                     is_told
                 }
-                Stage::Instruments(at) => match state.instruments().get(at) {
+                Stage::Instruments => match state.instruments().get(self.wanted.len()) {
                     Some(instrument) => {
                         let is_told = tell_instrument(instrument, stamp, push);
-                        self.stage = Stage::Instruments(at + usize::from(is_told));
+                        self.wanted.extend(is_told.then_some(false));
                         is_told
                     }
                     None => self.go_to(Stage::Positions(0)),
@@ -183,9 +192,16 @@ impl Download {
                     self.inherited.drain(..usize::from(is_told));
                     is_told
                 }
-                Stage::Told => {
-                    return self.tell_books_on(state, now, position, push) || told > 0;
-                }
+                Stage::Told => match state.instruments().get(self.wanted.len()) {
+                    // Added meanwhile: its book is told when it is sound.
+                    Some(instrument) => {
+                        let is_told = tell_instrument(instrument, stamp, push);
+                        self.wanted.extend(is_told.then_some(true));
+                        self.wanted_count += usize::from(is_told);
+                        is_told
+                    }
+                    None => return self.tell_books_on(state, now, position, push) || told > 0,
+                },
             };
             if !is_told {
                 return told > 0;

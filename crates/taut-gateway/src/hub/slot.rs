@@ -195,6 +195,11 @@ impl<'m> Slot<'m> {
         }
     }
 
+    /// There are so many instruments now.
+    pub const fn instruments_are(&mut self, count: usize) {
+        self.download.instruments_are(count);
+    }
+
     /// What became of a book, as all are told now.
     pub fn book_became(&mut self, instrument: InstrumentId, is_sound: bool) {
         if self.owner().is_some() {

@@ -284,3 +284,46 @@ fn two_heirs_of_each_other_that_end_at_once_leave_all_orders_to_one_who_is_waite
         assert_eq!(cancelled(hub, &known, 1_000), Some(OWNER), "nobody came for it");
     });
 }
+
+#[test]
+fn an_instrument_that_is_added_is_told_once_wherever_the_download_stands() {
+    let (before, after) = (Known::new(2), Known::new(4));
+    let now = Nanos::ZERO;
+    let stamp = ReplyStamp { position: 0, at: now, published: now };
+    // Whatever was told before the two came.
+    for pieces in 0..24 {
+        let mut download = download::Download::from_the_beginning(OWNER, 1);
+        let mut told: Vec<Vec<taut_ring::Payload>> = Vec::new();
+        let mut tell = |known: &Known, room: usize, download: &mut download::Download| {
+            download.tell_on(known, now, 0, &mut |slots| {
+                let has_room = told.len() < room;
+                told.extend(has_room.then(|| slots.to_vec()));
+                has_room
+            });
+        };
+        (0..4).for_each(|_| tell(&before, pieces, &mut download));
+        download.instruments_are(4);
+        assert!(!download.is_done(), "after {pieces}");
+        (0..8).for_each(|_| tell(&after, usize::MAX, &mut download));
+        assert!(download.is_done(), "after {pieces}");
+        let places = after.instruments.iter().map(|instrument| {
+            let mut slots = Vec::new();
+            crate::message::tell_instrument(instrument, stamp, &mut |piece| {
+                slots.push(piece.to_vec());
+                true
+            });
+            let is_it = |piece: &&Vec<_>| slots.contains(piece);
+            let count = told.iter().filter(is_it).count();
+            assert_eq!(count, slots.len(), "{instrument:?} after {pieces}");
+            told.iter().position(|piece| slots.contains(piece)).expect("told")
+        });
+        assert!(places.is_sorted(), "after {pieces}");
+        let is_book_of = |id: u32| {
+            let kind = EventKind::Begin(taut_market_data::Batch::Snapshot);
+            let (instrument, at) = (InstrumentId(id), Nanos::ZERO);
+            let event = Event { instrument, exchange_time: at, receive_time: at, kind };
+            told.iter().filter(|piece| piece[..] == [event.to_words(0)]).count()
+        };
+        assert_eq!([0, 1, 2, 3].map(is_book_of), [1; 4], "after {pieces}");
+    }
+}

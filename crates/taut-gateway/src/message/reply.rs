@@ -49,7 +49,8 @@ pub enum GatewayEvent {
         /// The number of its next order, at least: those below it may have been used.
         next_number: u64,
     },
-    /// An instrument of the gateway, with its reference data.
+    /// An instrument of the gateway, with its reference data: of those that a strategy begins with,
+    /// or one that the gateway has taken since.
     Instrument(Instrument),
     /// What it holds.
     Position(Position),

@@ -59,6 +59,9 @@ impl<H: OrderHandler> OrderSession<H> {
         let (shortest, longest) = settings.reconnect;
         let inet = |address| Address::Inet(SocketAddr::V4(address));
         let backups = settings.backups.clone().into_iter();
+        let capacity = config.risk.instrument_capacity(config.instruments.len());
+        let mut instruments = Vec::with_capacity(capacity);
+        instruments.extend_from_slice(&config.instruments);
         let mut orders = Self {
             addresses: Addresses::new(inet(config.order_address), backups.map(inet)),
             back_off: BackOff::new(shortest, longest),
@@ -74,13 +77,14 @@ impl<H: OrderHandler> OrderSession<H> {
             is_broken: false,
             disconnects: 0,
             handler,
-            instruments: config.instruments.clone().into_boxed_slice(),
+            instruments,
+            instrument_capacity: capacity,
             table: OrderTable::with_capacity(config.order_capacity),
             risk: risk(config, now.mono),
-            positions: positions(config),
+            positions: positions(config, capacity),
             accounts: config.risk.accounts(),
             waiting_cancels: WaitingCancels::default(),
-            reports: Reports::new(config.risk.accounts()),
+            reports: Reports::new(config.risk.accounts(), capacity),
             journal: OrderJournal::default(),
             reconcile: Reconcile::default(),
             comparison: Comparison::default(),
@@ -609,18 +613,24 @@ fn risk(config: &GatewayConfig, now: Nanos) -> Risk {
     risk
 }
 
-/// Makes an instrument known to risk, in its group; whether it is.
+/// Makes an instrument known to risk, in its group of these; whether it is.
 fn define(risk: &mut Risk, instrument: &Instrument, groups: &[u8]) -> bool {
     let group = groups.get(instrument.id().0 as usize).copied().unwrap_or(0);
+    define_in(risk, instrument, group)
+}
+
+/// Makes an instrument known to risk, in this group; whether it is.
+pub(super) fn define_in(risk: &mut Risk, instrument: &Instrument, group: u8) -> bool {
     let definition = RiskInstrument::of(instrument);
     definition.is_some_and(|definition| {
         risk.define(instrument.id(), RiskInstrument { group, ..definition }).is_ok()
     })
 }
 
-/// Positions of every strategy, in every instrument that is held.
-fn positions(config: &GatewayConfig) -> Positions {
-    let mut positions = Positions::with_capacity(POSITIONS, config.instruments.len());
+/// Positions of every strategy, in every instrument that is held; with room for so many
+/// instruments.
+fn positions(config: &GatewayConfig, instrument_capacity: usize) -> Positions {
+    let mut positions = Positions::with_capacity(POSITIONS, instrument_capacity);
     for instrument in &config.instruments {
         if let Some(definition) = RiskInstrument::of(instrument) {
             positions.define(instrument.id(), definition.lot_value);

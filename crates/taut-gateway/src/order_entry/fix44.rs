@@ -7,7 +7,7 @@ use taut_fix::{
     Event, MassStatusType, NewOrderSingle, Now, OrderCancelReplaceRequest, OrderCancelRequest,
     OrderMassStatusRequest, OrderStatusRequest, RequestForPositions, ShortText,
 };
-use taut_types::{Lots, Nanos, OrderType, RequestId};
+use taut_types::{Instrument, Lots, Nanos, OrderType, RequestId};
 
 use super::fix::{FixLink, FixSettings, Logon, cl_ord_id};
 use super::handler::{Capabilities, Framing, NotSent, OrderHandler, OrderMessage, VenueEvent};
@@ -89,6 +89,11 @@ impl OrderHandler for Fix44 {
 
     fn log_out(&mut self, now: Now) {
         self.link.log_out(now);
+    }
+
+    fn add_instrument(&mut self, _instrument: &Instrument) -> bool {
+        // Each message names the instrument.
+        true
     }
 
     #[inline]

@@ -77,6 +77,11 @@ pub trait OrderHandler {
     /// An order is over: what is remembered of it can be forgotten.
     fn over(&mut self, _order: ClientOrderId) {}
 
+    /// Takes an instrument that it was not built with; false when it sends orders for those alone.
+    fn add_instrument(&mut self, _instrument: &Instrument) -> bool {
+        false
+    }
+
     /// What the venue says of an instrument: an order that it would refuse does not leave.
     fn set_terms(&mut self, _instrument: InstrumentId, _terms: &VenueTerms) {}
 

@@ -30,7 +30,7 @@ impl<H: OrderHandler> OrderSession<H> {
         recovered: &State,
         utc: Nanos,
     ) -> Result<(), GatewayError> {
-        self.journal = OrderJournal::new(writer, &self.instruments);
+        self.journal = OrderJournal::new(writer, &self.instruments, self.instrument_capacity);
         // Gains before losses: on the way an account has never less than in the end, and what is
         // within its limit stops nothing.
         let mut positions: Vec<_> = recovered.positions.iter().collect();

@@ -124,6 +124,9 @@ struct Datagrams {
     /// Taken when receiving starts: who reads a socket itself has a batch of its own.
     batch: Option<DatagramBatch>,
     next: usize,
+    /// The batch was read before receiving started once more: what has come since may have filled
+    /// the socket, and then there is no edge any more.
+    is_old: bool,
 }
 
 /// A kernel over Linux sockets.
@@ -319,7 +322,7 @@ impl<N: Notifier> Kernel for Linux<N> {
             }
             Adopted::Stream => (Class::Plain, Reads::InParts),
             Adopted::Datagram { coalesce } => {
-                let datagrams = Datagrams { coalesce, batch: None, next: 0 };
+                let datagrams = Datagrams { coalesce, batch: None, next: 0, is_old: false };
                 (Class::Datagram, Reads::Datagrams(datagrams))
             }
         };
@@ -331,7 +334,9 @@ impl<N: Notifier> Kernel for Linux<N> {
     }
 
     fn start_receiving(&mut self, place: u32) -> Result<(), SysError> {
-        if let Reads::Datagrams(Datagrams { coalesce, batch, .. }) = &mut self.entry(place)?.reads {
+        if let Reads::Datagrams(datagrams) = &mut self.entry(place)?.reads {
+            let Datagrams { coalesce, batch, is_old, .. } = datagrams;
+            *is_old = true;
             let (count, bytes) = if *coalesce { BATCH_COALESCED } else { BATCH };
             batch.get_or_insert_with(|| DatagramBatch::new(count, bytes));
         }
@@ -551,11 +556,11 @@ fn receive_datagram<B, L>(
     calls: &mut Calls,
     hot: bool,
 ) -> Result<Received<LinuxLease<L>>, SysError> {
-    let Datagrams { batch: Some(batch), next, .. } = datagrams else {
+    let Datagrams { batch: Some(batch), next, is_old, .. } = datagrams else {
         return Ok(Received::Nothing);
     };
     if *next >= batch.received() {
-        *next = 0;
+        (*next, *is_old) = (0, false);
         let received = socket.receive_batch(batch);
         count(calls, hot && received == Ok(0));
         if received? == 0 {
@@ -567,8 +572,8 @@ fn receive_datagram<B, L>(
     buffers.scratch[..length].copy_from_slice(&bytes[..length]);
     buffers.info = batch.info(*next);
     *next += 1;
-    // A batch that was not filled has emptied the queue.
-    let more = *next < batch.received() || batch.is_full();
+    // A batch that was not filled has emptied the queue, when it was read.
+    let more = *next < batch.received() || batch.is_full() || *is_old;
     Ok(Received::Some { lease: LinuxLease::Datagram(length), more })
 }
 

@@ -1,6 +1,7 @@
 //! The books that follow the feed, each found by its instrument's number at once.
 
-use alloc::boxed::Box;
+mod more;
+
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -42,9 +43,9 @@ pub(crate) struct FollowedBook {
 }
 
 impl FollowedBook {
-    fn new(instrument: &Instrument, level_capacity: usize) -> Self {
+    fn new(instrument: &Instrument, book: LevelBook) -> Self {
         Self {
-            book: LevelBook::with_capacity(level_capacity),
+            book,
             as_of: WAITING,
             instrument: instrument.id(),
             lot_decimals: instrument.lot().decimals,
@@ -103,11 +104,16 @@ impl FollowedBook {
         self.soundness == Soundness::Sound
     }
 
-    /// How far it can be trusted when the feed as a whole can be so far.
-    pub(crate) const fn current_soundness(&self, feed: Soundness) -> Soundness {
+    /// How far it can be trusted when the feed as a whole can be so far, and this is its next
+    /// packet: not yet where its snapshot has overtaken that.
+    pub(crate) const fn current_soundness(
+        &self,
+        feed: Soundness,
+        next: SequenceNumber,
+    ) -> Soundness {
         match feed {
             _ if self.is_full => Soundness::Stale(Staleness::BookFull),
-            Soundness::Sound if self.is_waiting() => Soundness::Stale(Staleness::Joining),
+            Soundness::Sound if !self.is_in_step(next) => Soundness::Stale(Staleness::Joining),
             feed => feed,
         }
     }
@@ -207,15 +213,17 @@ struct FollowedStatus {
 /// All books.
 #[derive(Debug)]
 pub(crate) struct Followed {
-    pub(crate) books: Box<[FollowedBook]>,
+    pub(crate) books: Vec<FollowedBook>,
     /// In the books' places.
-    statuses: Box<[FollowedStatus]>,
+    statuses: Vec<FollowedStatus>,
     /// By the venue's number of an instrument, the place of its book.
-    places: Box<[u32]>,
+    places: Vec<u32>,
     /// The same by its own number, under which it is told.
-    own_places: Box<[u32]>,
+    own_places: Vec<u32>,
     /// The books that the transaction has changed.
     touched: Vec<u32>,
+    /// Books of instruments that may be added.
+    spare: Vec<LevelBook>,
 }
 
 impl Followed {
@@ -225,14 +233,15 @@ impl Followed {
     ) -> Result<Self, NativeConfigError> {
         let own_places = places_of(instruments.iter().map(Instrument::id))?;
         let places = own_places.clone();
-        let books =
-            instruments.iter().map(|instrument| FollowedBook::new(instrument, level_capacity));
+        let book = || LevelBook::with_capacity(level_capacity);
+        let books = instruments.iter().map(|instrument| FollowedBook::new(instrument, book()));
         Ok(Self {
             books: books.collect(),
-            statuses: vec![FollowedStatus::default(); instruments.len()].into_boxed_slice(),
+            statuses: vec![FollowedStatus::default(); instruments.len()],
             places,
             own_places,
             touched: Vec::with_capacity(instruments.len()),
+            spare: Vec::new(),
         })
     }
 
@@ -451,8 +460,9 @@ impl Followed {
         self.take_statuses(&packet)?;
         let mut failures = Failures::default();
         places.visit(&packet, |instrument, kind| {
+            let at = self.place(instrument);
             if let EventKind::Level(level) = kind
-                && let Some(book) = self.books.get_mut(self.place(instrument))
+                && let Some(book) = self.books.get_mut(at)
                 && sequence.0 > book.as_of
                 && let Err(error) = book.take_kept(level)
             {
@@ -487,13 +497,13 @@ impl Followed {
 /// By number, the place of an instrument; each number once.
 fn places_of(
     numbers: impl Iterator<Item = InstrumentId> + Clone,
-) -> Result<Box<[u32]>, NativeConfigError> {
+) -> Result<Vec<u32>, NativeConfigError> {
     let highest = numbers.clone().map(|number| number.0).max();
     let Some(highest) = highest else { return Err(NativeConfigError::NoInstrument) };
     if highest > NUMBER_MAX {
         return Err(NativeConfigError::NumberTooHigh(InstrumentId(highest)));
     }
-    let mut places = vec![NOT_FOLLOWED; highest as usize + 1].into_boxed_slice();
+    let mut places = vec![NOT_FOLLOWED; highest as usize + 1];
     for (at, number) in (0..).zip(numbers) {
         match places.get_mut(number.0 as usize) {
             Some(place) if *place == NOT_FOLLOWED => *place = at,

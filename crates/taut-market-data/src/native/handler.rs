@@ -5,7 +5,6 @@
 //! goes round all instruments. While a book waits, packets are kept, so that a snapshot that is a
 //! little behind can be brought up to date.
 
-use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use taut_book::LevelBook;
@@ -13,7 +12,7 @@ use taut_types::{Instrument, InstrumentId, Nanos, Price, Qty, SequenceNumber, Sy
 
 use crate::event::{BestPrices, EventKind, MarketSink, Soundness, Staleness};
 use crate::feed::{Arbiter, ArbiterConfig, FeedConfig, Line, Recovery, Replay, Verdict};
-use crate::handler::{FeedCounters, FeedHandler, FeedRequest, LineCount, Source};
+use crate::handler::{FeedCounters, FeedHandler, FeedRequest, FollowError, LineCount, Source};
 use crate::native::block::{InstrumentDefinition, SnapshotBegin};
 use crate::native::error::NativeConfigError;
 use crate::native::followed::{Failures, Followed};
@@ -30,6 +29,8 @@ const GAP_TIMEOUT: Nanos = Nanos::from_micros(500);
 /// Packets that are asked for again, and for how long: 2, 4, 8 and 16 ms, then a snapshot comes.
 const RETRANSMISSION: Recovery =
     Recovery::Retransmission { interval: Nanos::from_millis(2), attempts_max: 4, packets_max: 64 };
+/// So many packets may wait in their sockets while a snapshot that has them is read.
+const OVERTAKEN_MAX: u64 = 1_024;
 /// Both lines bring a heartbeat at least so often, or the books are stale.
 const SILENCE: Nanos = Nanos::from_secs(2);
 
@@ -58,15 +59,16 @@ pub struct NativeFeed {
     tells_orders: bool,
     followed: Followed,
     /// Symbol, price step and quantity step of each, in the books' places.
-    terms: Box<[(Symbol, Price, Qty)]>,
+    terms: Vec<(Symbol, Price, Qty)>,
     /// Places of those that the feed defines otherwise, until it is asked.
     contradicted: Vec<usize>,
     loading: Loading,
+    level_capacity: usize,
     /// How far the feed as a whole could be trusted when the books were looked at last.
     told: Soundness,
     /// Whether every book was told to be sound.
     are_all_sound: bool,
-    /// A book changed between waiting and not since then.
+    /// A book changed between waiting and not since then, or has overtaken packets.
     has_news: bool,
     /// Some book was good since the feed began.
     has_base: bool,
@@ -113,6 +115,7 @@ impl NativeFeed {
             terms: config.instruments.iter().map(|it| (it.symbol(), it.tick(), it.lot())).collect(),
             contradicted: Vec::with_capacity(config.instruments.len()),
             loading: Loading::new(config.level_capacity),
+            level_capacity: config.level_capacity,
             told: Soundness::Stale(Staleness::Joining),
             are_all_sound: false,
             has_news: false,
@@ -130,6 +133,16 @@ impl NativeFeed {
     /// When a number is there twice or too high, or there are not as many as instruments.
     pub fn set_numbers(&mut self, numbers: &[InstrumentId]) -> Result<(), NativeConfigError> {
         self.followed.set_numbers(numbers)
+    }
+
+    /// Takes the room for so many more instruments, which [`FeedHandler::follow`] adds. Before
+    /// anything is heard. Cost for each: the addresses of a book
+    /// ([`NativeConfig::level_capacity`]) and some 400 bytes; for the first one those of two tables
+    /// of 4 MiB, too.
+    pub fn reserve_instruments(&mut self, more: usize) {
+        self.followed.reserve(more, self.level_capacity);
+        self.terms.reserve_exact(more);
+        self.contradicted.reserve_exact(self.terms.len() + more);
     }
 
     /// Whether single orders are told too, those that come, become smaller and leave, behind the
@@ -292,8 +305,18 @@ impl NativeFeed {
         }
     }
 
+    /// Whether a snapshot has only overtaken packets: as long as each has come in its turn, that is
+    /// no gap, and the books that wait for nothing stay sound. What is missing the lines tell.
+    fn has_overtaken(&self, stream: u32, last: SequenceNumber) -> bool {
+        let feed = self.arbiter.sequencer();
+        let ahead = last.0.saturating_sub(feed.last().0);
+        feed.is_live() && feed.stream_id() == Some(stream) && (1..=OVERTAKEN_MAX).contains(&ahead)
+    }
+
     fn begin_snapshot(&mut self, now: Nanos, stream: u32, begin: &SnapshotBegin) -> Loaded {
-        if !self.arbiter.handle_snapshot_sequence(now, stream, begin.last_sequence) {
+        if !self.has_overtaken(stream, begin.last_sequence)
+            && !self.arbiter.handle_snapshot_sequence(now, stream, begin.last_sequence)
+        {
             return Loaded::Nothing;
         }
         self.check_base();
@@ -423,6 +446,14 @@ impl FeedHandler for NativeFeed {
         }
     }
 
+    fn follow(&mut self, instrument: &Instrument, number: InstrumentId) -> Result<(), FollowError> {
+        self.followed.follow(instrument, number)?;
+        self.terms.push((instrument.symbol(), instrument.tick(), instrument.lot()));
+        self.are_all_sound = false;
+        self.recount();
+        Ok(())
+    }
+
     #[inline]
     fn is_settled(&self) -> bool {
         self.told == Soundness::Sound
@@ -460,11 +491,15 @@ impl FeedHandler for NativeFeed {
         if current == self.told && !self.has_news {
             return;
         }
-        (self.told, self.has_news) = (current, false);
+        self.told = current;
         let last = self.arbiter.sequencer().last();
+        let next = SequenceNumber(last.0 + 1);
+        // A book that has overtaken packets is told when they are in.
+        let mut overtaking = self.followed.books.iter().filter_map(|book| book.ahead_of(next));
+        self.has_news = current == Soundness::Sound && overtaking.next().is_some();
         self.followed.tell_statuses(now, (Nanos::ZERO, last), sink);
         for book in &mut self.followed.books {
-            let current = book.current_soundness(current);
+            let current = book.current_soundness(current, next);
             let is_full = |soundness| soundness == Soundness::Stale(Staleness::BookFull);
             if (current == Soundness::Sound) != (book.soundness == Soundness::Sound)
                 || is_full(current) != is_full(book.soundness)
@@ -537,7 +572,7 @@ impl FeedHandler for NativeFeed {
     }
 
     fn events_max(&self) -> usize {
-        EVENTS_MAX + 3 * self.followed.books.len()
+        EVENTS_MAX + 3 * (self.followed.books.len() + self.followed.room())
     }
 }
 

@@ -5,6 +5,7 @@ use taut_types::{AccountId, Symbol};
 
 use crate::error::RunnerError;
 use crate::service::file::GatewayFile;
+use crate::settings::InstrumentSettings;
 
 /// The balances that a file follows: those of the accounts that it says them of.
 ///
@@ -19,7 +20,7 @@ pub fn balances(file: &GatewayFile) -> Result<Balances, Vec<RunnerError>> {
         }
         symbol
     };
-    let mut settlements = Vec::with_capacity(file.instruments.len());
+    let mut settlements = Vec::with_capacity(file.instruments_max());
     for (at, instrument) in file.instruments.iter().enumerate() {
         let mut named =
             |key: &str, text: Option<&String>| currency(format!("instruments[{at}].{key}"), text?);
@@ -27,6 +28,8 @@ pub fn balances(file: &GatewayFile) -> Result<Balances, Vec<RunnerError>> {
         let base = named("base", instrument.base.as_ref());
         settlements.push(quote.map(|quote| Settlement { quote, base }));
     }
+    // Nothing is known yet of those that may come.
+    settlements.resize(file.instruments_max().max(settlements.len()), None);
     let mut balances = Vec::new();
     for (at, account) in file.accounts.iter().enumerate() {
         for (name, amount) in &account.balances {
@@ -36,6 +39,13 @@ pub fn balances(file: &GatewayFile) -> Result<Balances, Vec<RunnerError>> {
         }
     }
     if mistakes.is_empty() { Ok(Balances::new(&balances, &settlements)) } else { Err(mistakes) }
+}
+
+/// How an instrument of a file that was checked is settled, where the file says it.
+pub fn settlement(instrument: &InstrumentSettings) -> Option<Settlement> {
+    let named = |text: &Option<String>| Symbol::new(text.as_ref()?.as_bytes());
+    let quote = named(&instrument.currency)?;
+    Some(Settlement { quote, base: named(&instrument.base) })
 }
 
 #[cfg(test)]

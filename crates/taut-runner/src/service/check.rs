@@ -135,6 +135,7 @@ impl GatewayFile {
         self.check_machine(&mut mistakes);
         mistakes.extend(self.gateway.mistakes().into_iter().map(Mistake::from));
         mistakes.extend(self.mistakes_of_patterns());
+        mistakes.extend(self.mistakes_of_room());
         if self.instruments.is_empty() && self.subscribe.is_empty() {
             let text = "[[instruments]]: none is named; a gateway trades at least one";
             mistakes.push(Mistake::told("instruments", text));
@@ -171,6 +172,14 @@ impl GatewayFile {
     /// Every setting that cannot be, its value and what would be right, one on each line.
     pub fn check(&self) -> Result<(), RunnerError> {
         match self.mistakes().as_slice() {
+            [] => Ok(()),
+            wrong => Err(mistakes::error(wrong)),
+        }
+    }
+
+    /// The same while a gateway runs: its secret is in use already, and not looked at.
+    pub(super) fn check_again(&self) -> Result<(), RunnerError> {
+        match self.mistakes_but_of_secret().as_slice() {
             [] => Ok(()),
             wrong => Err(mistakes::error(wrong)),
         }

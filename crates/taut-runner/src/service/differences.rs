@@ -23,6 +23,11 @@ impl Differences {
         Self { instruments: instruments.to_vec(), accounts: named.collect(), told: (0, 0) }
     }
 
+    /// An instrument came behind the others.
+    pub fn add_instrument(&mut self, instrument: Instrument) {
+        self.instruments.push(instrument);
+    }
+
     /// What there is to be told since this was called last.
     pub fn news(&mut self, compared: &PositionComparisons) -> Vec<String> {
         let before = std::mem::replace(&mut self.told, (compared.made, compared.unanswered));

@@ -7,7 +7,7 @@ use std::sync::mpsc::Receiver;
 
 use serde::{Deserialize, Serialize};
 use taut_fix_engine::DropCopySettings;
-use taut_gateway::{DropCopies, DropCopyServer, Owner};
+use taut_gateway::{DropCopies, DropCopyNews, DropCopyServer};
 use taut_types::Instrument;
 
 use crate::error::RunnerError;
@@ -58,12 +58,12 @@ impl DropCopyKeys {
         mistakes
     }
 
-    /// Listens; the first half is the trading thread's, the second one's own. `names` says what
-    /// strategies are called.
+    /// Listens; the first half is the trading thread's, the second one's own. `news` says what
+    /// strategies are called, and which instruments come.
     pub(super) fn open(
         &self,
         instruments: Vec<Instrument>,
-        names: Receiver<(Owner, String)>,
+        news: Receiver<DropCopyNews>,
     ) -> Result<(DropCopies, DropCopyServer), RunnerError> {
         let readers = self.sessions.iter().map(|reader| comp_id("drop_copy.sessions", reader));
         let settings = DropCopySettings {
@@ -73,7 +73,7 @@ impl DropCopyKeys {
             store: self.store.clone(),
             tell: stderr::tell,
         };
-        DropCopies::open(&settings, instruments, names)
+        DropCopies::open(&settings, instruments, news)
             .map_err(|error| RunnerError::run("drop_copy", error))
     }
 }

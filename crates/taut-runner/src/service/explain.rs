@@ -39,6 +39,14 @@ impl GatewayFile {
                 format!("'{}', whatever the venue defines at the start", rule.pattern),
             );
         }
+        if self.takes_instruments() {
+            // How many the patterns mean, the venue says.
+            let room = match (&self.gateway.instruments_max, self.subscribe.is_empty()) {
+                (None, false) => "for a quarter more than there are then, 16 at least".to_owned(),
+                _ => format!("for {} instruments", self.instruments_max()),
+            };
+            say("room", format!("{room}: a reload adds them while the others trade on"));
+        }
         self.explain_limits(&rules, &mut say);
         self.explain_owners(&rules, &mut say);
         Ok(lines)

@@ -87,6 +87,9 @@ pub struct GatewayFile {
     /// What the venue defined, once that is known.
     #[serde(skip)]
     pub(crate) subscribed: Option<Subscribed>,
+    /// For how many instruments the gateway that runs on this file has room.
+    #[serde(skip)]
+    pub(crate) room: Option<usize>,
     /// Whose strategies trade. Without any, every user number may trade everything.
     #[serde(default)]
     pub users: Vec<UserSettings>,

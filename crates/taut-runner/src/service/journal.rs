@@ -122,6 +122,26 @@ impl JournalKeys {
     }
 }
 
+impl JournalKeys {
+    /// The symbols of its instruments, each at its number, as far as they were written down.
+    pub(super) fn symbols(&self) -> Vec<String> {
+        let lines = fs::read_to_string(self.folder.join(INSTRUMENTS)).unwrap_or_default();
+        lines.lines().filter_map(|line| line.split(' ').next()).map(str::to_owned).collect()
+    }
+
+    /// Writes down its instruments when some were added: before the first order for one of them.
+    pub(super) fn note_instruments(&self, instruments: &[Instrument]) -> Result<(), String> {
+        let now: Vec<String> = instruments.iter().map(line).collect();
+        write_instruments(&self.folder.join(INSTRUMENTS), &now)
+    }
+}
+
+/// What an instrument is in the file of the instruments.
+fn line(of: &Instrument) -> String {
+    let kind = if of.kind() == ContractKind::Inverse { " inverse" } else { "" };
+    format!("{} tick {} lot {}{kind}", of.symbol(), of.tick(), of.lot())
+}
+
 /// In the journal an instrument is a number, which the order of the settings gives: while there are
 /// orders or positions, those settings may be added to, and not changed.
 fn check_instruments(
@@ -129,10 +149,6 @@ fn check_instruments(
     instruments: &[Instrument],
     recovered: &State,
 ) -> Result<(), String> {
-    let line = |of: &Instrument| {
-        let kind = if of.kind() == ContractKind::Inverse { " inverse" } else { "" };
-        format!("{} tick {} lot {}{kind}", of.symbol(), of.tick(), of.lot())
-    };
     let now: Vec<String> = instruments.iter().map(line).collect();
     let before = fs::read_to_string(file).unwrap_or_default();
     let is_flat = recovered.positions.values().all(|held| held.lots() == Lots::ZERO);
@@ -146,10 +162,14 @@ fn check_instruments(
             ));
         }
     }
-    let text = now.join("\n") + "\n";
-    if text == before {
+    if now.join("\n") + "\n" == before {
         return Ok(());
     }
+    write_instruments(file, &now)
+}
+
+fn write_instruments(file: &Path, lines: &[String]) -> Result<(), String> {
+    let text = lines.join("\n") + "\n";
     // It is whole under its name, or as it was.
     let part = file.with_extension("part");
     let options =

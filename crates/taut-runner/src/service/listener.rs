@@ -1,12 +1,14 @@
 //! The thread that listens: the control socket, the clock, the signals.
 
+mod reloading;
+
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::Duration;
 
-use taut_gateway::{OpenOrder, Owner, Regions, Views};
+use taut_gateway::{DropCopyNews, OpenOrder, Owner, Regions, Views};
 use taut_ipc::Segment;
 use taut_lat::{PathSnapshot, Stage};
 use taut_market_data::Staleness;
@@ -26,7 +28,7 @@ use crate::service::protocol::{
     BalanceLine, ControlReply, ControlRequest, LatchLine, LimitLine, OrderLine, PositionLine,
     ScopeName, Snapshot, StageLine, StaleBook, Status, StrategyLine,
 };
-use crate::service::reload::Differences;
+use crate::service::reloading::Reloading;
 use crate::service::rules::Rules;
 use crate::service::threads::{Answer, Command, Glance, Numbered, Picture, UNASKED};
 
@@ -46,14 +48,16 @@ struct Connection {
     place: Option<usize>,
     /// Its strategy was dropped: it is told no more, and only its end is waited for.
     is_over: bool,
+    /// It asked for the reload that is under way.
+    awaits_reload: bool,
 }
 
 /// The listening thread's part.
 #[derive(Debug)]
 pub struct Listener<'a> {
     file: GatewayFile,
-    /// Where the names of strategies go, for drop copies.
-    names: Sender<(Owner, String)>,
+    /// Where the names of strategies and new instruments go, for drop copies.
+    news: Sender<DropCopyNews>,
     /// The limits that hold.
     rules: Rules,
     instruments: Vec<Instrument>,
@@ -76,6 +80,8 @@ pub struct Listener<'a> {
     is_stopping: bool,
     /// Reloads that signals asked for.
     reloads: u32,
+    /// A reload that waits for the venue's definitions.
+    reloading: Option<Reloading>,
     /// What is to be told to people.
     told: Vec<String>,
 }
@@ -88,7 +94,7 @@ impl<'a> Listener<'a> {
         places: Vec<Place<'a>>,
         bell: &'a Doorbell,
         (asks, answers): (Sender<Numbered<Command>>, Receiver<Numbered<Answer>>),
-        names: Sender<(Owner, String)>,
+        news: Sender<DropCopyNews>,
     ) -> Result<Self, RunnerError> {
         let listener = ControlListener::bind(path).map_err(|error| {
             let remedy = if error.is_address_in_use() {
@@ -98,9 +104,9 @@ impl<'a> Listener<'a> {
             };
             RunnerError::Run(format!("{}: {error}{remedy}", path.display()))
         })?;
-        tell_names(&names, file);
+        tell_names(&news, file);
         Ok(Self {
-            names,
+            news,
             rules: file.rules()?,
             instruments: file.instruments()?,
             file: file.clone(),
@@ -118,6 +124,7 @@ impl<'a> Listener<'a> {
             started: monotonic(),
             is_stopping: false,
             reloads: reload_requests(),
+            reloading: None,
             told: Vec::new(),
         })
     }
@@ -140,17 +147,19 @@ impl<'a> Listener<'a> {
             if stop_requests() > 0 && !self.is_stopping {
                 self.stop();
             }
-            if self.reloads != reload_requests() {
+            if self.reloading.is_none() && self.reloads != reload_requests() {
                 self.reloads = reload_requests();
                 // It is told what came of it below.
                 let _ = self.reload();
             }
+            self.go_on_reloading();
             while let Ok((_, answer)) = self.answers.try_recv() {
                 self.hear(&answer);
             }
             self.told.drain(..).for_each(|line| heard(&line));
             let mut fds: Vec<BorrowedFd<'_>> = vec![self.listener.as_fd()];
             fds.extend(self.connections.iter().map(|it| it.channel.socket().as_fd()));
+            fds.extend(self.reloading.as_ref().map(Reloading::fd));
             // A signal ends the wait, and is looked at.
             let _ = wait_readable(&fds, Some(LOOK));
             self.accept();
@@ -180,7 +189,7 @@ impl<'a> Listener<'a> {
             match self.listener.accept() {
                 Ok(Some(socket)) if self.connections.len() < CONNECTIONS_MAX => {
                     let channel = Channel::new(socket);
-                    self.connections.push(Connection { channel, place: None, is_over: false });
+                    self.connections.push(Connection::new(channel));
                 }
                 Ok(Some(_)) => {}
                 Ok(None) => {
@@ -348,9 +357,15 @@ impl<'a> Listener<'a> {
                 }
                 _ => Vec::new(),
             }),
-            ControlRequest::Reload => {
-                self.reload().map(|changes| vec![ControlReply::Reloaded { changes }])
-            }
+            ControlRequest::Reload => match self.reload() {
+                Some(reloaded) => reloaded.map(|changes| vec![ControlReply::Reloaded { changes }]),
+                None => {
+                    if let Some(connection) = self.connections.get_mut(at) {
+                        connection.awaits_reload = true;
+                    }
+                    Ok(Vec::new())
+                }
+            },
             ControlRequest::Kill { scope } => {
                 let scope = self.names().scope(&scope);
                 scope.and_then(|scope| self.done(Command::Kill(scope)))
@@ -393,38 +408,6 @@ impl<'a> Listener<'a> {
             }
             _ => Ok(vec![ControlReply::Done]),
         }
-    }
-
-    /// Reads the file again and takes its limits: all of them, or nothing. Returns what differs.
-    fn reload(&mut self) -> Result<Vec<String>, String> {
-        let reloaded = self.take_file();
-        self.told.push(match &reloaded {
-            Ok(changes) if changes.is_empty() => "reloaded: nothing differs".to_owned(),
-            Ok(changes) => format!("reloaded:\n  {}", changes.join("\n  ")),
-            Err(error) => format!("not reloaded, nothing was taken: {error}"),
-        });
-        reloaded
-    }
-
-    fn take_file(&mut self) -> Result<Vec<String>, String> {
-        let path = self.file.source.as_ref().ok_or("these settings did not come from a file")?;
-        let file = match self.file.is_paper {
-            true => GatewayFile::read_on_paper(path),
-            false => GatewayFile::read_again(path),
-        };
-        let file = file.map_err(|error| error.to_string())?.subscribed_as(&self.file);
-        let Differences { fixed, free } = Differences::between(&self.file, &file);
-        if !fixed.is_empty() {
-            return Err(format!(
-                "{} cannot change while the gateway runs; end it and start it again",
-                fixed.join(", ")
-            ));
-        }
-        let rules = file.rules().map_err(|error| error.to_string())?;
-        self.ask(Command::SetRules(Box::new(rules.risk.clone()), Box::new(file.watched())))?;
-        tell_names(&self.names, &file);
-        (self.file, self.rules) = (file, rules);
-        Ok(free)
     }
 
     fn owner(&self, name: &str) -> Result<Owner, String> {
@@ -634,11 +617,17 @@ impl<'a> Listener<'a> {
     }
 }
 
+impl Connection {
+    const fn new(channel: Channel) -> Self {
+        Self { channel, place: None, is_over: false, awaits_reload: false }
+    }
+}
+
 /// Says what the strategies of a file are called.
-fn tell_names(names: &Sender<(Owner, String)>, file: &GatewayFile) {
+fn tell_names(news: &Sender<DropCopyNews>, file: &GatewayFile) {
     for strategy in &file.strategies {
         // Nobody listens where there are no drop copies.
-        let _ = names.send((strategy.owner(), strategy.name.clone()));
+        let _ = news.send(DropCopyNews::Name(strategy.owner(), strategy.name.clone()));
     }
 }
 

@@ -27,7 +27,7 @@ pub enum ControlRequest {
     Stages,
     /// What is in force of limits, and how much of it is used.
     Limits,
-    /// The file of settings read again, and its limits taken.
+    /// The file of settings read again, and its limits and new instruments taken.
     Reload,
     /// No new order, and the open ones cancelled.
     Kill {
@@ -145,9 +145,9 @@ pub enum ControlReply {
     Stages(Vec<StageLine>),
     /// All that it has at this moment.
     Snapshot(Box<Snapshot>),
-    /// The limits of the file hold now.
+    /// The limits of the file hold now, and its new instruments are traded.
     Reloaded {
-        /// What differs from what held before, with both values.
+        /// What differs from what held before, with both values, and what was added.
         changes: Vec<String>,
     },
     /// Some of the limits, and whether more of them follow in another reply.

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::service::file::GatewayFile;
+use crate::service::listed::added;
+use crate::settings::InstrumentSettings;
 
 /// Changes that are told one by one.
 const TOLD_MAX: usize = 50;
@@ -16,12 +18,29 @@ pub struct Differences {
     pub fixed: Vec<String>,
     /// What can, with both values.
     pub free: Vec<String>,
+    /// Instruments that come behind the others.
+    pub added: usize,
 }
 
 impl Differences {
     pub fn between(old: &GatewayFile, new: &GatewayFile) -> Self {
-        let (old, new) = (flat(old), flat(new));
         let mut differences = Self::default();
+        let all = new.instruments.iter().enumerate();
+        match added(&old.instruments, &new.instruments) {
+            Ok(count) => {
+                let words = |(at, it): (usize, &InstrumentSettings)| {
+                    format!("instruments[{at}] {}: added", it.symbol)
+                };
+                differences.free.extend(all.skip(old.instruments.len()).map(words));
+                differences.added = count;
+            }
+            Err(changed) => differences.fixed.extend(changed),
+        }
+        // Its instruments would be counted otherwise.
+        if new.subscribe.is_empty() && !old.subscribe.is_empty() {
+            differences.fixed.push("subscribe".to_owned());
+        }
+        let (old, new) = (flat(old), flat(new));
         let added = new.keys().filter(|key| !old.contains_key(*key));
         for key in old.keys().chain(added) {
             let (was, is) = (old.get(key), new.get(key));
@@ -47,12 +66,12 @@ impl Differences {
 }
 
 /// Limits can change; who is who, and what memory and connections are made from, cannot. Users and
-/// strategies may be added.
+/// strategies may be added. Patterns may mean more.
 fn is_fixed(key: &str, was_there: bool) -> bool {
     let table = key.split(['.', '[']).next().unwrap_or(key);
     let last = key.rsplit('.').next().unwrap_or(key);
     match table {
-        "risk" | "symbols" => false,
+        "risk" | "symbols" | "subscribe" => false,
         "users" => was_there && matches!(last, "name" | "id"),
         "strategies" => was_there && matches!(last, "name" | "user" | "number"),
         "accounts" => matches!(last, "name" | "id") || key.contains("].balances."),
@@ -60,11 +79,16 @@ fn is_fixed(key: &str, was_there: bool) -> bool {
     }
 }
 
-/// Every value under its key; an element of an array is called by its name, where it has one.
+/// Every value but the instruments' under its key; an element of an array is called by its name,
+/// where it has one.
 fn flat(file: &GatewayFile) -> BTreeMap<String, String> {
     let mut values = BTreeMap::new();
     // Nothing in a file cannot be JSON.
-    flatten(&serde_json::to_value(file).unwrap_or_default(), String::new(), &mut values);
+    let mut file = serde_json::to_value(file).unwrap_or_default();
+    if let Value::Object(tables) = &mut file {
+        tables.remove("instruments");
+    }
+    flatten(&file, String::new(), &mut values);
     values
 }
 

@@ -84,7 +84,7 @@ impl Building<'_> {
         let accounts = account_ids(file);
         let account_count = accounts.iter().map(|account| usize::from(account.0) + 1).max();
         let sizes = RiskSizes {
-            instruments: file.instruments.len(),
+            instruments: file.instruments_max(),
             accounts: account_count.unwrap_or(1),
             users: 256,
             strategies: 256,

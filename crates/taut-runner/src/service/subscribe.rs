@@ -1,7 +1,8 @@
-//! Instruments that a file names by patterns: chosen, at the start, of those that the venue
-//! defines.
+//! Instruments that a file names by patterns: chosen, at the start and by a reload, of those that
+//! the venue defines.
 
 mod cycle;
+mod defined;
 
 use std::borrow::Cow;
 
@@ -12,8 +13,10 @@ use taut_types::Nanos;
 use crate::error::RunnerError;
 use crate::mistakes::Mistake;
 use crate::service::file::GatewayFile;
+use crate::service::journal::JournalKeys;
 use crate::service::pattern::Pattern;
 use crate::service::subscribe_rule::Subscribed;
+pub use cycle::Listening;
 
 /// After so long it is told that the venue has not defined its instruments.
 const PATIENCE: Nanos = Nanos::from_secs(2);
@@ -48,7 +51,7 @@ impl GatewayFile {
             return Ok(Cow::Borrowed(self));
         };
         catch_stop_signals().map_err(|error| RunnerError::run("signals", error))?;
-        let (mut listening, began) = (cycle::Listening::open(venue)?, monotonic());
+        let (mut listening, began) = (Listening::open(venue)?, monotonic());
         let mut is_told = false;
         let defined = loop {
             if let Some(defined) = listening.poll()? {
@@ -64,15 +67,22 @@ impl GatewayFile {
                 heard("waiting for the venue to define its instruments");
             }
         };
-        let file = self.defined_by(&defined)?;
+        // With a journal each keeps its number.
+        let order = self.journal.as_ref().map(JournalKeys::symbols).unwrap_or_default();
+        let file = self.defined_by(&defined, &order)?;
         let (own, all) = (file.instruments.len(), defined.len());
         heard(&format!("{own} instruments of the {all} that the venue defines"));
         file.check()?;
         Ok(Cow::Owned(file))
     }
 
-    /// The file with what the venue defines.
-    fn defined_by(&self, defined: &[InstrumentDefinition]) -> Result<Self, RunnerError> {
+    /// The file with what the venue defines: those that `order` has in its order, and behind them
+    /// the others.
+    pub(super) fn defined_by(
+        &self,
+        defined: &[InstrumentDefinition],
+        order: &[String],
+    ) -> Result<Self, RunnerError> {
         let mut file = self.clone();
         let mut numbers = Vec::new();
         for (at, written) in self.instruments.iter().enumerate() {
@@ -91,7 +101,10 @@ impl GatewayFile {
             rules.collect::<Result<_, _>>().map_err(|wrong| crate::mistakes::error(&[wrong]))?;
         let mut defined: Vec<_> = defined.iter().collect();
         // The venue's order, whichever it defines first: what it lists later comes last.
-        defined.sort_by_key(|definition| definition.instrument);
+        let place = |symbol: &str| order.iter().position(|it| it == symbol).unwrap_or(usize::MAX);
+        defined.sort_by_cached_key(|definition| {
+            (place(definition.symbol.as_str()), definition.instrument)
+        });
         for definition in defined {
             let symbol = definition.symbol.to_string();
             let is_written = self.instruments.iter().any(|written| written.symbol == symbol);
@@ -155,7 +168,7 @@ mod tests {
             "[[instruments]]\nsymbol = \"SOL\"\n[[subscribe]]\npattern = \"BTC-.*\"\n\
              currency = \"USD\"\n[[subscribe]]\npattern = \".*-A|SOL\"\n",
         );
-        let chosen = file.defined_by(&defined).expect("right");
+        let chosen = file.defined_by(&defined, &[]).expect("right");
         chosen.check().expect("right");
         let symbols: Vec<_> = chosen.instruments.iter().map(|it| it.symbol.as_str()).collect();
         assert_eq!(symbols, ["SOL", "ETH-A", "BTC-A", "BTC-C"]);
@@ -179,9 +192,9 @@ mod tests {
     fn what_the_venue_does_not_define_is_named() {
         let defined = [definition(0, "ONE")];
         let written = file("[[instruments]]\nsymbol = \"TWO\"\n[[subscribe]]\npattern = \".*\"\n");
-        let told = written.defined_by(&defined).expect_err("not defined").to_string();
+        let told = written.defined_by(&defined, &[]).expect_err("not defined").to_string();
         assert!(told.contains("instruments[0].symbol = TWO"), "{told}");
-        let told = file("[[subscribe]]\npattern = \"T.*\"\n").defined_by(&defined);
+        let told = file("[[subscribe]]\npattern = \"T.*\"\n").defined_by(&defined, &[]);
         assert!(told.expect_err("none").to_string().contains("no pattern means"));
         let wrong = file("[[subscribe]]\npattern = \"(\"\n").mistakes_of_patterns();
         assert_eq!(wrong.len(), 1);

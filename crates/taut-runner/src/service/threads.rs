@@ -1,6 +1,6 @@
 //! What the two threads of a gateway's process say to each other.
 
-use taut_gateway::{OpenOrder, OrderFilter, Owner, RiskRules};
+use taut_gateway::{NewInstrument, OpenOrder, OrderFilter, Owner, RiskRules};
 use taut_market_data::Staleness;
 use taut_oms::{Balance, KillScope, Latched, PositionReport};
 use taut_sys::Address;
@@ -31,6 +31,8 @@ pub enum Command {
     Usage,
     /// Other limits from now on.
     SetRules(Box<RiskRules>, Box<Watched>),
+    /// One more instrument.
+    AddInstrument(Box<NewInstrument>),
     /// All that there is.
     Picture,
     /// The end of the day.

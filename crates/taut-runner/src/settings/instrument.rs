@@ -13,7 +13,7 @@ use taut_types::{
 use crate::error::RunnerError;
 
 /// More than any venue of one thread has.
-const INSTRUMENTS_MAX: usize = 10_000;
+pub(crate) const INSTRUMENTS_MAX: usize = 10_000;
 
 /// [`ContractKind`] in words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -53,6 +53,7 @@ fn a_value_that_cannot_be_is_named_with_what_would_be_right() {
         ("seconds = 0", &["seconds = 0", "above 0"]),
         ("seconds = nan", &["seconds = NaN", "above 0"]),
         ("wait = \"sleep\"", &["sleep", "spin", "yield", "block"]),
+        ("[gateway]\ninstruments_max = 9", &["gateway.instruments_max = 9", "left out here"]),
         ("[instrument]\ntick = \"a\"", &["instrument.tick = a", "0.01"]),
         ("[instrument]\ntick = \"0\"", &["instrument.tick = 0", "above 0"]),
         ("[instrument]\nsymbol = \"A B\"", &["instrument.symbol = A B"]),

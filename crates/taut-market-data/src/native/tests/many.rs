@@ -18,18 +18,18 @@ use crate::handler::{FeedHandler, FeedRequest, Source};
 use crate::native::*;
 
 const STEP: Nanos = Nanos::from_micros(50);
-const STREAM: u32 = 7;
+pub(super) const STREAM: u32 = 7;
 
-fn instrument(number: u32) -> Instrument {
+pub(super) fn instrument(number: u32) -> Instrument {
     let symbol = Symbol::new(std::format!("I{number}").as_bytes()).unwrap();
     let lot = Qty { mantissa: 1, decimals: (number % 5) as u8 };
     Instrument::new(InstrumentId(number), symbol, Price(10_000_000), lot).unwrap()
 }
 
 /// The sending side: books, the feed's packets, and a snapshot cycle that goes round the books.
-struct Publisher {
+pub(super) struct Publisher {
     instruments: Vec<Instrument>,
-    books: Vec<LevelBook>,
+    pub(super) books: Vec<LevelBook>,
     statuses: Vec<TradingStatus>,
     /// The books' hashes after each transaction, by its last packet.
     history: HashMap<u64, Vec<u64>>,
@@ -43,7 +43,7 @@ struct Publisher {
 }
 
 impl Publisher {
-    fn new(instruments: &[Instrument], stream: u32, seed: u64) -> Self {
+    pub(super) fn new(instruments: &[Instrument], stream: u32, seed: u64) -> Self {
         let books = instruments.iter().map(|_| LevelBook::with_capacity(256)).collect();
         let server = RetransmitConfig { packet_count: 512, ..RetransmitConfig::default() };
         let mut new = Self {
@@ -83,7 +83,7 @@ impl Publisher {
     }
 
     /// Changes a few books, or one much, as one transaction.
-    fn transact(&mut self) -> Vec<Vec<u8>> {
+    pub(super) fn transact(&mut self) -> Vec<Vec<u8>> {
         let mut packets = Vec::new();
         let utc = Nanos(1);
         let changes = if self.random.per_mille(50) { 80 } else { 1 + self.random.below(4) };
@@ -128,7 +128,7 @@ impl Publisher {
     }
 
     /// The next packet of the cycle.
-    fn snapshot(&mut self) -> Vec<u8> {
+    pub(super) fn snapshot(&mut self) -> Vec<u8> {
         let at = self.snapshot_of;
         let index = self.snapshot_next.unwrap_or(0);
         if index == 0 {

@@ -69,6 +69,7 @@ pub fn market_data(
         let numbers = handler.set_numbers(&subscribed.numbers);
         numbers.map_err(|error| RunnerError::run("[[subscribe]]", error))?;
     }
+    handler.reserve_instruments(file.instruments_max().saturating_sub(instruments.len()));
     handler.tell_orders(file.gateway.market_by_order);
     let backup = file.feed_backup.as_ref();
     let backup = backup.map(|backup| Ok((self::sockets(&backup.of(venue))?, backup.after())));

@@ -6,7 +6,8 @@ use std::os::fd::AsFd;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 
 use taut_gateway::{
-    Gateway, GatewayError, Observer, OpenOrder, OrderFilter, OrderHandler, Owner, Regions, SlotId,
+    Gateway, GatewayError, NewInstrument, Observer, OpenOrder, OrderFilter, OrderHandler, Owner,
+    Regions, SlotId,
 };
 use taut_io::EpollKernel;
 use taut_journal::{Housekeeper, Journal};
@@ -409,6 +410,7 @@ impl<'a, 'm, C: Attachable, F: FeedHandler, H: OrderHandler, O: Observer>
                 }
                 Err(error) => Answer::Failed(error.to_string()),
             },
+            Command::AddInstrument(new) => self.add_instrument(&new),
             Command::Kill(scope) => {
                 // Meant for the next gateway too, where one is ending.
                 self.revives &= scope != KillScope::All;
@@ -442,6 +444,21 @@ impl<'a, 'm, C: Attachable, F: FeedHandler, H: OrderHandler, O: Observer>
                 self.revives = matches!(killed, Ok(true));
                 done(killed.map(drop))
             }
+        }
+    }
+
+    /// Takes an instrument, unless it has it: who asked may not have heard the answer.
+    fn add_instrument(&mut self, new: &NewInstrument) -> Answer {
+        let place = new.instrument.id().0 as usize;
+        if self.gateway.instruments().get(place) == Some(&new.instrument) {
+            return Answer::Done(true);
+        }
+        match self.gateway.add_instrument(new) {
+            Ok(()) => {
+                self.differences.add_instrument(new.instrument);
+                Answer::Done(true)
+            }
+            Err(error) => Answer::Failed(error.to_string()),
         }
     }
 

@@ -1,6 +1,6 @@
 //! One round of a feed's snapshots, which has the definition of every instrument.
 
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 
 use taut_market_data::native::{InstrumentDefinition, Message, PACKET_BYTES_MAX, PacketReader};
 use taut_sys::{Socket, wait_readable};
@@ -14,6 +14,7 @@ use crate::settings::RemoteVenue;
 const LOOK: Nanos = Nanos::from_millis(50);
 
 /// A socket on which snapshots arrive, and what they have defined.
+#[derive(Debug)]
 pub struct Listening {
     socket: Socket,
     cycle: Cycle,
@@ -22,16 +23,26 @@ pub struct Listening {
 
 impl Listening {
     pub fn open(venue: &RemoteVenue) -> Result<Self, RunnerError> {
-        let Feed { snapshot: socket, .. } = Feed::join(venue)?;
+        let socket = Feed::join_snapshots(venue)?;
         let cycle = Cycle { stream_id: venue.stream_id, ..Cycle::default() };
         Ok(Self { socket, cycle, buffer: vec![0; PACKET_BYTES_MAX] })
     }
 
+    /// Where they arrive, to wait for it.
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+
     /// Waits a little; the definitions once they are all there.
     pub fn poll(&mut self) -> Result<Option<Vec<InstrumentDefinition>>, RunnerError> {
-        let failed = |error| RunnerError::run("snapshots", error);
         // A signal ends the wait, and the caller looks at it.
         let _ = wait_readable(&[self.socket.as_fd()], Some(LOOK));
+        self.take()
+    }
+
+    /// Takes what has arrived; the definitions once they are all there.
+    pub fn take(&mut self) -> Result<Option<Vec<InstrumentDefinition>>, RunnerError> {
+        let failed = |error| RunnerError::run("snapshots", error);
         while let Some(len) = self.socket.receive(&mut self.buffer).map_err(failed)? {
             let packet = self.buffer.get(..len).unwrap_or_default();
             if self.cycle.take(packet) {
