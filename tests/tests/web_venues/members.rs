@@ -12,7 +12,7 @@ use taut_ipc::Segment;
 use taut_market_data::FeedHandler;
 use taut_oms::{OrderFilter, OrderState};
 use taut_sys::{Address, DatagramOptions, Socket, StreamOptions, monotonic, utc};
-use taut_testkit::{DEADLINE, Deadline, Draw, Random, until};
+use taut_testkit::{DEADLINE, Deadline, Draw, Random, rest, until};
 use taut_types::{Instrument, InstrumentId, Lots, Nanos, OrderTerms, Price, Side};
 use taut_venue::{FeedOutput, Flow, Venue, VenueConfig, VenueSockets};
 use taut_web_venue::{Door, DoorConfig, Faults, Faulty, Front};
@@ -135,7 +135,8 @@ struct World<'m, L: Language> {
 }
 
 impl<L: Language> World<'_, L> {
-    fn poll(&mut self) {
+    /// Whether anything happened.
+    fn poll(&mut self) -> bool {
         let is_due = self.stirring.as_ref().is_none_or(|it| monotonic().since(it.1) > STIRRED);
         if is_due
             && !self.are_ready()
@@ -145,17 +146,21 @@ impl<L: Language> World<'_, L> {
             stream.write_all(request.as_bytes()).expect("room in the kernel");
             self.stirring = Some((stream, monotonic()));
         }
-        self.venue.poll(Now { mono: monotonic(), utc: utc() }).expect("the venue goes on");
+        let now = Now { mono: monotonic(), utc: utc() };
+        let mut has_worked = self.venue.poll(now).expect("the venue goes on");
         for gateway in &mut self.gateways {
-            gateway.poll().expect("a gateway goes on");
+            has_worked |= gateway.poll().expect("a gateway goes on");
             gateway.housekeeping().expect("a gateway goes on");
         }
+        has_worked
     }
 
     fn until(&mut self, what: &str, is_so: impl Fn(&Self) -> bool) {
         let deadline = Deadline::default();
         while !is_so(self) {
-            self.poll();
+            if !self.poll() {
+                rest();
+            }
             deadline.check(what, || {
                 let counters = self.gateways.each_ref().map(|gateway| gateway.counters());
                 format!("{counters:?} {:?}", self.orders())
