@@ -73,7 +73,7 @@ pub use hub::{Hub, SlotId, WhenGone};
 pub use info::EventInfo;
 pub use message::{
     GatewayEvent, GatewayStatus, KilledScopes, OpenOrder, OrderFilter, OrderUpdate, Position,
-    Refusal, Request, RequestKind, SessionPhase, TickStamps, UpdateKind,
+    Refusal, Request, RequestKind, SessionPhase, TickStamps, UpdateKind, VenueReject,
 };
 pub use observer::Observer;
 pub use order_entry::binance::{

@@ -12,4 +12,5 @@ mod same_orders;
 mod simulated_gateway;
 mod stages_add_up;
 mod two_lines;
+mod venue_rejects;
 mod venue_schemas;
