@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod feed_loss;
+mod normal_end;
 mod order_table;
 mod receive_time;
 mod recorded_binance;

@@ -70,6 +70,7 @@ impl<H: OrderHandler> OrderSession<H> {
             unwrapped: Unwrapped::default(),
             phase: Phase::Waiting(now.mono),
             was_connected: false,
+            is_ending: false,
             is_leaving: false,
             is_broken: false,
             disconnects: 0,
