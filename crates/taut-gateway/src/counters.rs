@@ -47,6 +47,9 @@ counters! {
         ticks,
         /// Packets that a snapshot covered.
         recovered,
+        /// Those of them that the first snapshots covered: sent before the gateway was there, or
+        /// before all of its books were sound.
+        recovered_at_start,
         /// The highest packet number that was seen.
         highest_seen,
         /// Gaps that opened.
@@ -200,6 +203,16 @@ counters! {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_page_explains_every_name_of_the_gateways_counters_in_their_order() {
+        let page = include_str!("../../../docs/gateway.md");
+        let (_, section) = page.split_once("## What is counted").expect("the section");
+        let section = section.split_once("\n## ").map_or(section, |(section, _)| section);
+        let names = section.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
+        let named = GatewayCounters::default().named().map(|(name, _)| name);
+        assert_eq!(names.collect::<Vec<_>>(), named);
+    }
 
     #[test]
     fn what_is_stored_loads() {

@@ -422,6 +422,8 @@ fn strategies_come_and_go_at_a_gateway_that_is_watched_stopped_and_started_again
         world.is_attached("first") && world.is_attached("second")
     });
     world.until_orders("orders through the next gateway", 50);
+    let at_start = world.count("recovered_at_start");
+    assert!(at_start > 0, "the venue had sent packets before");
     until("positions of both strategies in both instruments", DEADLINE, || {
         let held = world.ask(&["positions"]);
         let held = held.as_array().expect("positions");

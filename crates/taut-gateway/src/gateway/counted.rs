@@ -27,6 +27,7 @@ impl<C: Client, F: FeedHandler, K: Kernel, O: Observer, H: OrderHandler>
         GatewayCounters {
             ticks: feed.applied,
             recovered: feed.recovered,
+            recovered_at_start: self.core.recovered_at_start,
             highest_seen: feed.highest_seen,
             gaps: feed.gaps,
             snapshots: feed.snapshots,
