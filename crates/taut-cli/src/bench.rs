@@ -6,10 +6,9 @@ use clap::Subcommand;
 
 use crate::exit::Failure;
 
-/// What to measure.
+/// Measure a part of taut on this machine, with the floor of the machine beside it.
 #[derive(Subcommand, Debug)]
 pub enum Bench {
-    /// Send and receive over every wait strategy, pinned and not.
     Waits(waits::Arguments),
 }
 

@@ -11,7 +11,7 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use crate::exit::Failure;
 
-/// What to do with it.
+/// Books rebuilt from recorded market data.
 #[derive(Subcommand, Debug)]
 pub enum Book {
     /// Rebuild a book from recorded market data and compare it with what the recording says.

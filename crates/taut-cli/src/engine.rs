@@ -23,7 +23,7 @@ use input::Input;
 use outcome::Outcome;
 use throughput::{Snapshots, Timing};
 
-/// What to do with it.
+/// The matching engine on an order flow from a file.
 #[derive(Subcommand, Debug)]
 pub enum EngineVerb {
     /// Run an order flow through the engine: its reports as hashes, its speed and its latency.

@@ -8,7 +8,7 @@ use clap::Subcommand;
 
 use crate::exit::Failure;
 
-/// What to do with it.
+/// Market data from a recording, as it came.
 #[derive(Subcommand, Debug)]
 pub enum Feed {
     /// Play recorded frames through the venue's decoder and the book that they make.

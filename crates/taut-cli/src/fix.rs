@@ -17,7 +17,7 @@ use crate::exit::Failure;
 use crate::input::read;
 use crate::terminal::print;
 
-/// The tools.
+/// Talk FIX: echo, decode and check messages.
 #[derive(Subcommand, Debug)]
 pub enum Fix {
     /// Accept FIX sessions and send application messages back.

@@ -15,7 +15,7 @@ use taut_sys::{Access, MemoryOptions};
 use crate::exit::Failure;
 use crate::terminal::{print, tell};
 
-/// Looking at shared-memory channels.
+/// Look at the shared-memory channels of this machine.
 #[derive(Subcommand, Debug)]
 pub enum Ipc {
     /// List the channels with their size, owner and streams.

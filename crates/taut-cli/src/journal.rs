@@ -18,7 +18,7 @@ const READS_MAX: u32 = 5;
 /// How many executions are remembered, as the gateway does by default.
 const EXECUTIONS_MAX: usize = 65_536;
 
-/// Looking at an order journal.
+/// Look at an order journal, and check it.
 #[derive(Subcommand, Debug)]
 pub enum JournalVerb {
     /// Show what a journal comes to: open orders, positions, kill switch; or its entries.

@@ -43,54 +43,37 @@ struct Command {
     verb: Verb,
 }
 
+// What each does stands at its own type: a comment here would take the place of that, of the long
+// help, too.
 #[derive(Subcommand, Debug)]
 enum Verb {
-    /// Books rebuilt from recorded market data.
     #[command(subcommand)]
     Book(book::Book),
-    /// Run a venue, a gateway and a strategy on this machine and report every stage.
     Demo(Box<demo::Arguments>),
-    // A comment here would take the place of the longer one of its arguments.
     Doctor(doctor::Arguments),
-    /// Run a gateway by itself, look at it and act on it while it trades.
     Gateway(Box<gateway::Gateway>),
-    /// Run a venue simulator by itself.
     Venue(venue::Venue),
-    /// Attach one of taut's own strategies to a running gateway.
     #[command(subcommand)]
     Strategy(strategy::Strategy),
-    /// Measure a part of taut on this machine, with the floor of the machine beside it.
     #[command(subcommand)]
     Bench(bench::Bench),
-    /// Talk FIX: echo, decode and check messages.
     #[command(subcommand)]
     Fix(fix::Fix),
-    /// Look at the shared-memory channels of this machine.
     #[command(subcommand)]
     Ipc(ipc::Ipc),
-    // As for `Doctor`.
     Jitter(jitter::Arguments),
-    /// Look at an order journal, and check it.
     #[command(subcommand)]
     Journal(journal::JournalVerb),
-    /// Market data from a recording, as it came.
     #[command(subcommand)]
     Feed(feed::Feed),
-    /// Work with SBE schemas and messages.
     #[command(subcommand)]
     Sbe(sbe::Sbe),
-    /// The matching engine on an order flow from a file.
     #[command(subcommand)]
     Engine(engine::EngineVerb),
-    /// Receive messages from any channel, with latency and losses.
     Receive(Box<receive::Arguments>),
-    /// Pass messages on from one channel to another.
     Relay(relay::Arguments),
-    /// Raise the rate of a channel until latency or loss gives way; draw the curves.
     Saturate(saturate::Arguments),
-    /// Send timed messages into any channel.
     Send(Box<send::Arguments>),
-    /// Talk WebSocket: echo, connect, and play the cases of Autobahn.
     #[command(subcommand)]
     Ws(ws::Ws),
 }
@@ -130,4 +113,72 @@ fn with_negative_numbers(command: clap::Command) -> clap::Command {
             arg.allow_negative_numbers(takes_values)
         })
         .mut_subcommands(with_negative_numbers)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use clap::Args;
+
+    use super::*;
+
+    fn of_arguments<A: Args>(name: &'static str) -> clap::Command {
+        A::augment_args(clap::Command::new(name))
+    }
+
+    fn of_verbs<S: Subcommand>(name: &'static str) -> clap::Command {
+        S::augment_subcommands(clap::Command::new(name))
+    }
+
+    #[test]
+    fn every_commands_help_is_the_one_that_stands_at_its_type() {
+        let own = [
+            of_verbs::<book::Book>("book"),
+            of_arguments::<demo::Arguments>("demo"),
+            of_arguments::<doctor::Arguments>("doctor"),
+            of_arguments::<gateway::Gateway>("gateway"),
+            of_arguments::<venue::Venue>("venue"),
+            of_verbs::<strategy::Strategy>("strategy"),
+            of_verbs::<bench::Bench>("bench"),
+            of_verbs::<fix::Fix>("fix"),
+            of_verbs::<ipc::Ipc>("ipc"),
+            of_arguments::<jitter::Arguments>("jitter"),
+            of_verbs::<journal::JournalVerb>("journal"),
+            of_verbs::<feed::Feed>("feed"),
+            of_verbs::<sbe::Sbe>("sbe"),
+            of_verbs::<engine::EngineVerb>("engine"),
+            of_arguments::<receive::Arguments>("receive"),
+            of_arguments::<relay::Arguments>("relay"),
+            of_arguments::<saturate::Arguments>("saturate"),
+            of_arguments::<send::Arguments>("send"),
+            of_verbs::<ws::Ws>("ws"),
+        ];
+        let mut taut = Command::command();
+        for own in &own {
+            let name = own.get_name();
+            let command = taut.find_subcommand_mut(name).unwrap_or_else(|| panic!("{name}"));
+            assert_eq!(command.get_about(), own.get_about(), "{name}");
+            assert_eq!(command.get_long_about(), own.get_long_about(), "{name}");
+            let first = own.get_long_about().or(own.get_about()).expect(name).to_string();
+            let shown = command.render_long_help().to_string();
+            assert!(shown.starts_with(first.lines().next().expect(name)), "{name}: {shown}");
+        }
+        let names: BTreeSet<_> = own.iter().map(clap::Command::get_name).collect();
+        assert_eq!(names, taut.get_subcommands().map(clap::Command::get_name).collect());
+    }
+
+    #[test]
+    fn every_command_and_flag_of_all_depths_says_what_it_is() {
+        fn check(command: &clap::Command, path: &str) {
+            let path = format!("{path} {}", command.get_name());
+            assert!(command.get_about().is_some(), "{path}");
+            for argument in command.get_arguments() {
+                let is_said = argument.get_help().or(argument.get_long_help()).is_some();
+                assert!(is_said, "{path}: {}", argument.get_id());
+            }
+            command.get_subcommands().for_each(|it| check(it, &path));
+        }
+        check(&Command::command(), "");
+    }
 }

@@ -14,9 +14,10 @@ use crate::config_file::{ConfigFile, FileVerb, failure};
 use crate::exit::Failure;
 use crate::terminal;
 
-/// Run a venue simulator by itself: FIX 4.4 for orders, market data by multicast on loopback, and a
-/// crowd that trades; or the same exchange with the web interface of a venue that clients know. It
-/// ends at Ctrl-C.
+/// Run a venue simulator by itself.
+///
+/// FIX 4.4 for orders, market data by multicast on loopback, and a crowd that trades; or the same
+/// exchange with the web interface of a venue that clients know. It ends at Ctrl-C.
 #[derive(Args, Clone, Debug)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Venue {

@@ -10,7 +10,7 @@ use clap::Subcommand;
 
 use crate::exit::Failure;
 
-/// The tools.
+/// Talk WebSocket: echo, connect, and play the cases of Autobahn.
 #[derive(Subcommand, Debug)]
 pub enum Ws {
     /// Accept WebSockets and send every message back.

@@ -47,6 +47,9 @@ counters! {
         ticks,
         /// Packets that a snapshot covered.
         recovered,
+        /// Those of them that the first snapshots covered: sent before the gateway was there, or
+        /// before all of its books were sound.
+        recovered_at_start,
         /// The highest packet number that was seen.
         highest_seen,
         /// Gaps that opened.
@@ -115,6 +118,36 @@ counters! {
         replaced,
         /// Those that it refused.
         modify_rejects,
+        /// Requests that the venue refused for another reason than those below, or for none.
+        rejected_other,
+        /// Refused by the venue: a post-only order would have traded at once.
+        rejected_would_trade,
+        /// Refused by the venue: the instrument is halted or the market closed.
+        rejected_halted,
+        /// Refused by the venue: it has no such instrument.
+        rejected_unknown_symbol,
+        /// Refused by the venue: the price is off tick or out of limits.
+        rejected_price,
+        /// Refused by the venue: the quantity is off lot or out of limits.
+        rejected_quantity,
+        /// Refused by the venue: one of its limits (open orders, worth, position).
+        rejected_limit,
+        /// Refused by the venue: not enough money or margin.
+        rejected_balance,
+        /// Refused by the venue: the order is over.
+        rejected_too_late,
+        /// Refused by the venue: it has no such order.
+        rejected_unknown_order,
+        /// Refused by the venue: an id was used before.
+        rejected_duplicate,
+        /// Refused by the venue: another change of the order is under way there.
+        rejected_pending,
+        /// Refused by the venue: it does not take such terms or requests.
+        rejected_unsupported,
+        /// Refused by the venue: the account is unknown or not allowed to.
+        rejected_account,
+        /// Refused by the venue: too many requests in a time.
+        rejected_rate_limit,
         /// Requests whose outcome is not known.
         lost_requests,
         /// How often all positions were compared with the venue's.
@@ -170,6 +203,16 @@ counters! {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_page_explains_every_name_of_the_gateways_counters_in_their_order() {
+        let page = include_str!("../../../docs/gateway.md");
+        let (_, section) = page.split_once("## What is counted").expect("the section");
+        let section = section.split_once("\n## ").map_or(section, |(section, _)| section);
+        let names = section.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
+        let named = GatewayCounters::default().named().map(|(name, _)| name);
+        assert_eq!(names.collect::<Vec<_>>(), named);
+    }
 
     #[test]
     fn what_is_stored_loads() {

@@ -88,6 +88,8 @@ struct Core<'m, C, F, O, H> {
     came_up: bool,
     /// Every book was sound once, or has no room.
     has_joined: bool,
+    /// Packets that snapshots had covered by then.
+    recovered_at_start: u64,
     /// The instrument whose positions were valued last.
     marked: usize,
     observer: O,
@@ -211,6 +213,7 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, H: OrderHandler> Gateway<'m, C, F
             was_up: false,
             came_up: false,
             has_joined: false,
+            recovered_at_start: 0,
             marked: 0,
             observer: (),
             client,
@@ -238,7 +241,7 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, H: OrderHandler> Gateway<'m, C, F
         observer.on_start(events.io(), &core.clock)?;
         let Core { clock, feed, streams, instruments, market, orders, updates, was_up, .. } = core;
         let Core { client, recorders, shared_counters, hot, received, fault, .. } = core;
-        let Core { came_up, has_joined, marked, keeps_warm, .. } = core;
+        let Core { came_up, has_joined, recovered_at_start, marked, keeps_warm, .. } = core;
         let Core { awaits_answer, idle_rounds, .. } = core;
         let core = Core {
             clock,
@@ -251,6 +254,7 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, H: OrderHandler> Gateway<'m, C, F
             was_up,
             came_up,
             has_joined,
+            recovered_at_start,
             marked,
             observer,
             client,
@@ -334,7 +338,10 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer, H: OrderHandler>
         core.orders.hear_copies(&core.clock, &mut core.updates);
         core.tell_updates(now);
         core.tell_order_entry(now);
-        core.has_joined = core.has_joined || core.market.has_joined(&core.instruments);
+        if !core.has_joined {
+            core.has_joined = core.market.has_joined(&core.instruments);
+            core.recovered_at_start = core.market.feed().counters().recovered;
+        }
         core.with_client(|client, clock, state| client.timer(clock, state, now));
         self.hand_over_of_the_gone();
         let core = &mut self.core;

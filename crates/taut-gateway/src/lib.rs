@@ -75,7 +75,7 @@ pub use hub::{Hub, SlotId, WhenGone};
 pub use info::EventInfo;
 pub use message::{
     GatewayEvent, GatewayStatus, KilledScopes, OpenOrder, OrderFilter, OrderUpdate, Position,
-    Refusal, Request, RequestKind, SessionPhase, TickStamps, UpdateKind,
+    Refusal, Request, RequestKind, SessionPhase, TickStamps, UpdateKind, VenueReject,
 };
 pub use new_instrument::{AddError, NewInstrument};
 pub use observer::Observer;

@@ -24,7 +24,7 @@ pub(crate) use reply_stamp::ReplyStamp;
 pub(crate) use request::RequestReader;
 pub use request::{Request, RequestKind};
 pub use status::{GatewayStatus, KilledScopes, SessionPhase};
-pub use taut_oms::OrderFilter;
+pub use taut_oms::{OrderFilter, VenueReject};
 pub use update::{OrderUpdate, Refusal, UpdateKind};
 
 /// Accounts whose positions are told.

@@ -106,6 +106,8 @@ pub(crate) struct OrderSession<H> {
     back_off: BackOff,
     /// Whether it was ever connected.
     was_connected: bool,
+    /// Whether all trading is stopped only because the gateway is about to end.
+    is_ending: bool,
     /// Whether we asked to log out.
     is_leaving: bool,
     /// Whether the connection can not be used any more.
@@ -170,12 +172,13 @@ impl<H: OrderHandler> OrderSession<H> {
     /// Where the session stands, in words for strategies.
     pub(crate) const fn session_phase(&self) -> SessionPhase {
         match self.phase {
+            Phase::Ended => SessionPhase::Ended,
+            _ if self.is_ending => SessionPhase::Ending,
             Phase::Waiting(_) => SessionPhase::Waiting,
             Phase::Connecting => SessionPhase::Connecting,
             Phase::LoggingOn => SessionPhase::LoggingOn,
             Phase::Reconciling => SessionPhase::Reconciling,
             Phase::Up => SessionPhase::Up,
-            Phase::Ended => SessionPhase::Ended,
         }
     }
 
@@ -185,7 +188,18 @@ impl<H: OrderHandler> OrderSession<H> {
         if !switch.has_latched() {
             return KilledScopes::NONE;
         }
-        KilledScopes::of(switch.latched().map(|latched| latched.scope), owner)
+        let scopes = switch.latched().map(|latched| latched.scope);
+        KilledScopes::of(scopes.filter(|scope| !self.is_ending || *scope != KillScope::All), owner)
+    }
+
+    /// That all trading is stopped is the gateway's end, and nobody's kill; or is a kill.
+    pub(crate) const fn set_ending(&mut self, is_ending: bool) {
+        self.is_ending = is_ending;
+    }
+
+    /// Whether all trading is stopped only because the gateway is about to end.
+    pub(crate) const fn is_ending(&self) -> bool {
+        self.is_ending
     }
 
     /// Whether the session ended because we asked for it.

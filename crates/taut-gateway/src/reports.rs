@@ -3,7 +3,7 @@
 use taut_fix::{Charges, LongText};
 use taut_oms::{
     Amount, Change, ExecId, Fill, Order, OrderEvent, OrderState, OrderTable, PositionKey,
-    Positions, Quarantine, Quarantined, Report, RequestKind, Risk, Trade, Trouble,
+    Positions, Quarantine, Quarantined, Report, RequestKind, Risk, Trade, Trouble, VenueReject,
 };
 use taut_types::{
     ClientOrderId, FeeRates, Instrument, InstrumentId, Lots, Nanos, OrderTerms, Qty, RequestId,
@@ -60,6 +60,8 @@ pub(crate) struct Reports {
     /// The order that is over by the last report.
     ended: Option<ClientOrderId>,
     fees: Fees,
+    /// How often the venue refused something, by the code of the reason.
+    rejects: [u64; VenueReject::COUNT],
 }
 
 impl Reports {
@@ -77,6 +79,7 @@ impl Reports {
             statuses: 0,
             ended: None,
             fees,
+            rejects: [0; VenueReject::COUNT],
         }
     }
 
@@ -132,6 +135,11 @@ impl Reports {
     /// Reports of orders that are not ours.
     pub(crate) const fn foreign(&self) -> u64 {
         self.foreign
+    }
+
+    /// How often the venue refused an order or a change of one for this reason.
+    pub(crate) const fn rejects(&self, reason: VenueReject) -> u64 {
+        self.rejects[reason as usize]
     }
 
     /// Answers to the question where orders stand.
@@ -190,7 +198,8 @@ impl Reports {
                 lot,
                 is_resend,
             };
-            outcome.asks = self.apply(books, &read, (event, &report.charges), &origin);
+            let said = Said { event, charges: &report.charges, reject: report.reject };
+            outcome.asks = self.apply(books, &read, &said, &origin);
         }
         if report.is_strange {
             self.trouble(books, request, Trouble::UnknownCode, exec_id);
@@ -234,20 +243,23 @@ impl Reports {
         let plain = Report::plain(request, OrderEvent::ChangeRefused, lot);
         let report = Report { told: refused.told, ..plain };
         let origin = Origin { order_id: refused.venue_id, ..Origin::none(request) };
-        let asks = self.apply(books, &report, (report.event, &Charges::NONE), &origin);
+        let said = Said { reject: refused.reject, ..Said::plain(report.event) };
+        let asks = self.apply(books, &report, &said, &origin);
         Outcome { order: Some(request), asks, is_answer: false }
     }
 
-    /// Something happened to a request or an order that no report tells.
+    /// Something happened to a request or an order that no report tells; where the venue refused
+    /// it, why.
     pub(crate) fn happened(
         &mut self,
         books: &mut Books<'_, '_>,
         request: RequestId,
         event: OrderEvent,
+        reject: VenueReject,
     ) -> bool {
         let Some(lot) = lot_of(books, request) else { return false };
-        let origin = Origin::none(request);
-        self.apply(books, &Report::plain(request, event, lot), (event, &Charges::NONE), &origin)
+        let said = Said { reject, ..Said::plain(event) };
+        self.apply(books, &Report::plain(request, event, lot), &said, &Origin::none(request))
     }
 
     /// Something is wrong with an order: it is kept in mind, and its owner is told once of each
@@ -294,7 +306,7 @@ impl Reports {
         &mut self,
         books: &mut Books<'_, '_>,
         report: &Report,
-        (said, charges): (OrderEvent, &Charges),
+        said: &Said<'_>,
         origin: &Origin,
     ) -> bool {
         let exchange_time = origin.exchange_time;
@@ -302,7 +314,7 @@ impl Reports {
         if change.fills[0].is_some() {
             let (instruments, balances) = (books.instruments, books.positions.balances());
             let known = Known { instruments, balances };
-            self.fees.charge(&known, &mut change, report.event, charges);
+            self.fees.charge(&known, &mut change, report.event, said.charges);
         }
         self.repeated += u64::from(change.is_old);
         count_exposure(books, &change);
@@ -326,6 +338,9 @@ impl Reports {
                 books.updates.push(update(order, kind, exchange_time));
             }
             let kind = told_as(said, &change);
+            if let Some(reason) = kind.and_then(UpdateKind::reject) {
+                self.rejects[reason as usize] += 1;
+            }
             books.updates.extend(kind.map(|kind| update(order, kind, exchange_time)));
             if let Some(copies) = &mut self.copies {
                 copies.note(order, &change, kind, origin);
@@ -343,6 +358,20 @@ impl Reports {
         self.foreign += 1;
         let (trouble, order) = (Trouble::NotOurs, named.map(|named| named.order));
         self.quarantine.push(Quarantined { trouble, order, exec_id, at });
+    }
+}
+
+/// What the venue said that happened.
+struct Said<'a> {
+    event: OrderEvent,
+    charges: &'a Charges,
+    /// Why, where it refused something.
+    reject: VenueReject,
+}
+
+impl Said<'_> {
+    const fn plain(event: OrderEvent) -> Self {
+        Self { event, charges: &Charges::NONE, reject: VenueReject::Other }
     }
 }
 
@@ -414,7 +443,7 @@ fn count_position(positions: &mut Positions, owner: Owner, fill: &Fill) {
 }
 
 /// What the owner of an order is told of an event, besides its trades.
-fn told_as(event: OrderEvent, change: &Change) -> Option<UpdateKind> {
+fn told_as(said: &Said<'_>, change: &Change) -> Option<UpdateKind> {
     use OrderEvent as E;
     let is_other = change.state != change.was;
     if change.is_old && !is_other {
@@ -423,15 +452,16 @@ fn told_as(event: OrderEvent, change: &Change) -> Option<UpdateKind> {
     if is_other && change.state == OrderState::Unknown {
         return Some(UpdateKind::Unknown);
     }
-    Some(match event {
+    let reject = said.reject;
+    Some(match said.event {
         E::Traded | E::TradeCancelled | E::TradeCorrected | E::PendingNew | E::PendingChange => {
             return None;
         }
         E::Accepted => UpdateKind::Accepted,
         E::Replaced => UpdateKind::Replaced,
         E::ChangeRefused => match change.answered?.kind {
-            RequestKind::Modify => UpdateKind::ModifyRejected,
-            _ => UpdateKind::CancelRejected,
+            RequestKind::Modify => UpdateKind::ModifyRejected(reject),
+            _ => UpdateKind::CancelRejected(reject),
         },
         E::Suspended | E::Stopped | E::Restated => UpdateKind::Restated,
         // A change that was granted while nobody listened.
@@ -441,7 +471,7 @@ fn told_as(event: OrderEvent, change: &Change) -> Option<UpdateKind> {
             OrderState::Filled => return None,
             OrderState::Cancelled => UpdateKind::Cancelled,
             OrderState::Expired => UpdateKind::Expired,
-            OrderState::Rejected => UpdateKind::Rejected,
+            OrderState::Rejected => UpdateKind::Rejected(reject),
             OrderState::DoneForDay => UpdateKind::DoneForDay,
             OrderState::Working => match change.was {
                 OrderState::Sent | OrderState::PendingNew | OrderState::Unknown => {

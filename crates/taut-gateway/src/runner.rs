@@ -7,7 +7,7 @@ use taut_sys::{Clock, Doorbell, remote_barrier};
 use taut_types::{InstrumentId, Nanos};
 
 use crate::alarms::Alarms;
-use crate::client::{Entry, RequestQueue, Rest};
+use crate::client::{Entry, GatewayState, RequestQueue, Rest};
 use crate::counters::StrategyCounters;
 use crate::gateways::{InstrumentNumbers, Replicas, RequestRings, RingState};
 use crate::link::{Item, Link, LinkState};
@@ -193,6 +193,15 @@ impl<'m, S: Strategy> StrategyRunner<'m, S> {
     #[must_use]
     pub const fn is_at_rest(&self) -> bool {
         self.rest.is_over()
+    }
+
+    /// Its orders that are not over, as far as it was told.
+    #[must_use]
+    pub fn open_orders(&self) -> usize {
+        let mut count = 0;
+        // A replica has the orders of one owner.
+        self.replicas.visit_orders(Owner::default(), &mut |_| count += 1);
+        count
     }
 
     /// Whether every gateway has told what the strategy begins with.

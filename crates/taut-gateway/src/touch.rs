@@ -185,7 +185,7 @@ impl Strategy for TouchStrategy {
         }
         // A cancel that is under way shows in no state.
         open.cancellable = match update.kind {
-            UpdateKind::Accepted | UpdateKind::CancelRejected => {
+            UpdateKind::Accepted | UpdateKind::CancelRejected(_) => {
                 update.state == OrderState::Working
             }
             _ => open.cancellable,

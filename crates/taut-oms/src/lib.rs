@@ -35,6 +35,7 @@ mod state;
 mod table;
 mod throttle;
 mod traded;
+mod venue_reject;
 
 pub use amount::Amount;
 pub use answers::Answers;
@@ -57,3 +58,4 @@ pub use state::{OrderEvent, OrderState, Verdict};
 pub use table::{OrderTable, Overdue, TableError};
 pub use throttle::{Rate, Throttle};
 pub use traded::Traded;
+pub use venue_reject::VenueReject;

@@ -12,7 +12,7 @@ pub use answer::{
     Answer, InstrumentTerms, Message, Order, OrderState, read_answer, read_instruments,
     read_message, read_orders, read_time,
 };
-pub use code::{Outcome, outcome};
+pub use code::{Outcome, outcome, reject};
 pub use request::{
     Channel, Login, NewOrder, Question, Questioner, Request, SelfTrade, TradeMode, Which,
     http_signature, login_signature, write_subscription,

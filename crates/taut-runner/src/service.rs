@@ -21,6 +21,7 @@ mod dead_men;
 mod deribit;
 mod differences;
 mod drop_copy;
+mod ended;
 mod explain;
 mod feed_backup;
 mod file;

@@ -146,10 +146,23 @@ impl Lots {
     pub const ZERO: Self = Self(0);
 }
 
+/// The number alone.
+impl fmt::Display for Lots {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::Price;
+    use super::{Lots, Price};
+    use std::format;
     use std::string::ToString;
+
+    #[test]
+    fn lots_are_printed_as_a_number_with_its_sign() {
+        assert_eq!(format!("{} {:+} {:>4}|", Lots(-3), Lots(2), Lots(7)), "-3 +2    7|");
+    }
 
     #[test]
     fn prints_what_it_parsed() {

@@ -1,5 +1,7 @@
 //! The two sides of a book.
 
+use core::fmt;
+
 /// The side of an order or of a book.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
@@ -49,9 +51,28 @@ impl Side {
     }
 }
 
+/// `buy` or `sell`.
+impl fmt::Display for Side {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Buy => "buy",
+            Self::Sell => "sell",
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::Side;
+    use std::format;
+
+    #[test]
+    fn a_side_is_printed_as_a_word_that_can_be_padded() {
+        assert_eq!(
+            format!("{} {:>5}|{:<5}|", Side::Buy, Side::Sell, Side::Buy),
+            "buy  sell|buy  |"
+        );
+    }
 
     #[test]
     fn opposite_is_an_involution_and_the_index_round_trips() {

@@ -344,6 +344,13 @@ pub const fn refusal(reason: RejectReason) -> (u32, &'static str) {
         RejectReason::BadPrice => {
             (ord_rej_reason::OTHER, "the price must be more than zero and a whole number of ticks")
         }
+        RejectReason::BadTrigger => (
+            ord_rej_reason::OTHER,
+            "the stop price must be more than zero and a whole number of ticks",
+        ),
+        RejectReason::PriceBand => {
+            (ord_rej_reason::OTHER, "the price is too far from the last trade")
+        }
         RejectReason::DuplicateOrderId => (ord_rej_reason::DUPLICATE, "the order is in the book"),
         RejectReason::BookFull => {
             (ord_rej_reason::EXCEEDS_LIMIT, "the book is full: cancel orders and try again")
@@ -356,6 +363,7 @@ pub const fn refusal(reason: RejectReason) -> (u32, &'static str) {
         }
         RejectReason::Conflict => (ord_rej_reason::OTHER, "two terms of the order contradict"),
         RejectReason::UnknownOrderId => (ord_rej_reason::UNKNOWN_ORDER, "the order is over"),
+        RejectReason::Closed => (ord_rej_reason::EXCHANGE_CLOSED, "the day is over"),
         RejectReason::Halted => (ord_rej_reason::EXCHANGE_CLOSED, "the instrument is halted"),
         _ => (ord_rej_reason::OTHER, "the engine refused the order"),
     }

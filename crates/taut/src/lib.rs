@@ -100,8 +100,8 @@ pub mod prelude {
     #[cfg(feature = "gateway")]
     pub use taut_gateway::{
         Client, EventInfo, FusedClient, Gateway, GatewayConfig, GatewayEvent, Hub, MassQuoted,
-        OpenOrder, OrderFilter, OrderUpdate, Position, Quote, Quotes, State, Strategy,
-        StrategyRunner, TickStamps, Trading, UpdateKind,
+        OpenOrder, OrderFilter, OrderUpdate, Position, Quote, Quotes, Refusal, State, Strategy,
+        StrategyRunner, TickStamps, Trading, UpdateKind, VenueReject,
     };
     pub use taut_lat::{Stage, StageOffsets};
     #[cfg(feature = "market-data")]

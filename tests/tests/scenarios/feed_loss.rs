@@ -81,6 +81,7 @@ fn check<S: Strategy>(pair: &Pair<'_, S>) {
     assert_eq!(counters.ticks + counters.recovered, venue.published);
     assert!(pair.gateway.has_caught_up_with(SequenceNumber(venue.published)));
     assert!(counters.recovered > 0 && counters.gaps > 0 && counters.snapshots > 1);
+    assert!(counters.recovered_at_start < counters.recovered);
     assert_eq!((counters.malformed, counters.live), (0, 1));
     let mishaps = pair.incremental.counters();
     assert!(mishaps.lost > 0 && mishaps.duplicated > 0 && mishaps.reordered > 0);

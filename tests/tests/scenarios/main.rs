@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod feed_loss;
+mod normal_end;
 mod order_table;
 mod receive_time;
 mod recorded_binance;
@@ -12,4 +13,5 @@ mod same_orders;
 mod simulated_gateway;
 mod stages_add_up;
 mod two_lines;
+mod venue_rejects;
 mod venue_schemas;

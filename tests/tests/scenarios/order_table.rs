@@ -7,6 +7,7 @@ use taut_gateway::{
 };
 use taut_ipc::Segment;
 use taut_market_data::{BestPrices, Event, EventKind};
+use taut_oms::VenueReject;
 use taut_tests::ledger::{Account, Ledger};
 use taut_tests::live::{Outcome, fused, split};
 use taut_tests::lockstep::{Conditions, Lockstep};
@@ -51,9 +52,16 @@ fn check(gateway: &GatewayCounters, venue: &VenueCounters, account: &Account, po
     assert_eq!(gateway.refused, too_early + too_late);
     assert_eq!(account.fills, gateway.fills);
     assert_eq!(told(UpdateKind::Accepted), gateway.acks);
-    assert_eq!(told(UpdateKind::Rejected), gateway.order_rejects);
+    let rejected = account.count(|kind| matches!(kind, UpdateKind::Rejected(_)));
+    assert_eq!(rejected, gateway.order_rejects);
     assert_eq!(told(UpdateKind::Cancelled), gateway.cancels);
-    assert_eq!(told(UpdateKind::CancelRejected), gateway.cancel_rejects);
+    let cancel_rejected = account.count(|kind| matches!(kind, UpdateKind::CancelRejected(_)));
+    assert_eq!(cancel_rejected, gateway.cancel_rejects);
+    // Each with its reason: a price off the tick, and a cancel that came too late.
+    assert_eq!(told(UpdateKind::Rejected(VenueReject::Price)), gateway.rejected_price);
+    assert_eq!(told(UpdateKind::CancelRejected(VenueReject::TooLate)), gateway.rejected_too_late);
+    assert_eq!(gateway.rejected_price, gateway.order_rejects);
+    assert_eq!(gateway.rejected_too_late, gateway.cancel_rejects);
     assert_eq!(told(UpdateKind::Expired), gateway.expired);
     let refused = account.count(|kind| matches!(kind, UpdateKind::Refused(_)));
     assert_eq!(refused, gateway.risk_rejects + gateway.refused);

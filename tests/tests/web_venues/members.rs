@@ -84,7 +84,8 @@ fn open<L: Language>() -> (OpenVenue<L::Front>, Ports, Socket) {
     let orders = Socket::listen(&Address::Inet(local), &StreamOptions::default());
     let comp_id = CompId::new(b"VENUE").expect("a name");
     let mut config = VenueConfig::new(vec![L::instrument()], comp_id, 1);
-    (config.order_capacity, config.level_capacity) = (1_024, 256);
+    // Whoever stirs the book for a while leaves an order each time.
+    (config.order_capacity, config.level_capacity) = (1 << 16, 256);
     let (plain, fix) = (vec![local], vec![local]);
     let door = DoorConfig { plain, fix, connections_max: 16, ..DoorConfig::default() };
     config.observer_sources = Door::<Faulty<L::Front>>::sources(&door);

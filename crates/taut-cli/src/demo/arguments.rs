@@ -48,7 +48,7 @@ pub enum FlowArgument {
     Synthetic,
 }
 
-/// The arguments of `taut demo`.
+/// Run a venue, a gateway and a strategy on this machine and report every stage.
 #[derive(Args, Clone, Debug)]
 pub struct Arguments {
     /// Where the strategy runs: in a process of its own behind shared memory, or in the gateway's

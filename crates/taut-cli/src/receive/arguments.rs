@@ -7,7 +7,7 @@ use clap::Args;
 use crate::channel::arguments::End;
 use crate::exit::Failure;
 
-/// Receive messages from a channel, with latency and losses.
+/// Receive messages from any channel, with latency and losses.
 ///
 /// Ends when `--count` messages are received or known to be lost, at the end of the stream, or
 /// `--seconds` after the first message; the sender's own count travels at its end, so that a lost

@@ -7,7 +7,7 @@ use clap::Args;
 use crate::channel::arguments::Wait;
 use crate::exit::Failure;
 
-/// Raise the rate of a channel until latency or loss gives way.
+/// Raise the rate of a channel until latency or loss gives way; draw the curves.
 ///
 /// Runs `taut receive` and `taut send` as processes at ever higher rates (at ever lower ones when
 /// the first fails), then halves the interval around the knee, the highest rate that held. A rate

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-/// What to do.
+/// Work with SBE schemas and messages.
 #[derive(Subcommand, Clone, Debug)]
 pub enum Sbe {
     /// Write the decoders and encoders of a schema: a crate, or one file

@@ -34,7 +34,7 @@ impl FromStr for Rate {
     }
 }
 
-/// Send timed messages into a channel.
+/// Send timed messages into any channel.
 ///
 /// A message begins with the time it was sent, the time it was to be sent (nanoseconds) and its
 /// sequence from 0, each 8 bytes little endian; the rest is filler. Waits for the first subscriber,

@@ -28,7 +28,7 @@ fn a_gateway_trades_at_a_quickfix_venue_through_a_cut_of_its_session() {
     assert_eq!(trader.until_done("two fills", in_parts), 2);
     let (rejected, _) = trader.create(buy, 3);
     assert_eq!(trader.until_done("a rejection", rejected), 0);
-    trader.until_kind("a rejection", rejected, UpdateKind::Rejected);
+    trader.until("a rejection", rejected, |it| matches!(it.kind, UpdateKind::Rejected(_)));
 
     let (changed, price) = trader.create(buy, 4);
     trader.until_kind("an acknowledgement", changed, UpdateKind::Accepted);
@@ -42,10 +42,12 @@ fn a_gateway_trades_at_a_quickfix_venue_through_a_cut_of_its_session() {
     let (stubborn, price) = trader.create(buy, 5);
     trader.until_kind("an acknowledgement", stubborn, UpdateKind::Accepted);
     trader.modify(stubborn, price, 50);
-    trader.until_kind("a refused change", stubborn, UpdateKind::ModifyRejected);
+    trader
+        .until("a refused change", stubborn, |it| matches!(it.kind, UpdateKind::ModifyRejected(_)));
     trader.cancel(stubborn);
     assert_eq!(trader.until_done("a fill before its cancel", stubborn), 5);
-    trader.until_kind("a refused cancel", stubborn, UpdateKind::CancelRejected);
+    trader
+        .until("a refused cancel", stubborn, |it| matches!(it.kind, UpdateKind::CancelRejected(_)));
 
     let (partly, _) = trader.create(sell, 6);
     trader.until("a fill of a part", partly, |it| it.lots_filled.0 == 2 && it.lots_open.0 == 4);

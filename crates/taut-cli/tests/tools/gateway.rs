@@ -422,6 +422,8 @@ fn strategies_come_and_go_at_a_gateway_that_is_watched_stopped_and_started_again
         world.is_attached("first") && world.is_attached("second")
     });
     world.until_orders("orders through the next gateway", 50);
+    let at_start = world.count("recovered_at_start");
+    assert!(at_start > 0, "the venue had sent packets before");
     until("positions of both strategies in both instruments", DEADLINE, || {
         let held = world.ask(&["positions"]);
         let held = held.as_array().expect("positions");
@@ -435,6 +437,7 @@ fn strategies_come_and_go_at_a_gateway_that_is_watched_stopped_and_started_again
         interrupt(&strategy);
         let said = strategy.finish();
         assert!(said.status.success(), "{}", text(&said.stderr));
+        assert!(text(&said.stderr).contains("\nended: "), "{}", text(&said.stderr));
         let line = text(&said.stdout);
         assert_eq!(odd_json_keys(&line), [""; 0], "{line}");
         let told: Value = serde_json::from_str(&line).expect("JSON");
@@ -443,6 +446,8 @@ fn strategies_come_and_go_at_a_gateway_that_is_watched_stopped_and_started_again
     world.ask(&["stop"]);
     let said = gateway.finish();
     assert!(said.status.success(), "{}", text(&said.stderr));
+    let end = "ended: no order was open, logged out\n";
+    assert!(text(&said.stderr).ends_with(end), "{}", text(&said.stderr));
     assert!(!Path::new(&control).exists(), "the control socket is left");
     interrupt(&venue);
     assert!(venue.finish().status.success());

@@ -178,7 +178,7 @@ impl TypedMessage for DropCopy<'_> {
 const fn exec_type_of(told: UpdateKind) -> Option<ExecType> {
     Some(match told {
         UpdateKind::Accepted => ExecType::New,
-        UpdateKind::Rejected => ExecType::Rejected,
+        UpdateKind::Rejected(_) => ExecType::Rejected,
         UpdateKind::Cancelled => ExecType::Canceled,
         UpdateKind::Expired => ExecType::Expired,
         UpdateKind::Replaced => ExecType::Replaced,

@@ -2,6 +2,7 @@
 
 use taut_io::Kernel;
 use taut_market_data::FeedHandler;
+use taut_oms::VenueReject as R;
 use taut_types::Side;
 
 use crate::client::Client;
@@ -21,10 +22,12 @@ impl<C: Client, F: FeedHandler, K: Kernel, O: Observer, H: OrderHandler>
         let answers = self.core.orders.table().answers();
         let books = || self.core.instruments.iter().filter_map(|it| self.book(it.id()));
         let levels = |side| books().map(|book| book.level_count(side) as u64).sum();
+        let rejected = |reason| self.core.orders.reports().rejects(reason);
         let [a, b] = feed.lines;
         GatewayCounters {
             ticks: feed.applied,
             recovered: feed.recovered,
+            recovered_at_start: self.core.recovered_at_start,
             highest_seen: feed.highest_seen,
             gaps: feed.gaps,
             snapshots: feed.snapshots,
@@ -59,6 +62,21 @@ impl<C: Client, F: FeedHandler, K: Kernel, O: Observer, H: OrderHandler>
             modify_requests: answers.modify_requests,
             replaced: answers.replaced,
             modify_rejects: answers.modify_rejects,
+            rejected_other: rejected(R::Other),
+            rejected_would_trade: rejected(R::WouldTrade),
+            rejected_halted: rejected(R::Halted),
+            rejected_unknown_symbol: rejected(R::UnknownSymbol),
+            rejected_price: rejected(R::Price),
+            rejected_quantity: rejected(R::Quantity),
+            rejected_limit: rejected(R::Limit),
+            rejected_balance: rejected(R::Balance),
+            rejected_too_late: rejected(R::TooLate),
+            rejected_unknown_order: rejected(R::UnknownOrder),
+            rejected_duplicate: rejected(R::Duplicate),
+            rejected_pending: rejected(R::Pending),
+            rejected_unsupported: rejected(R::Unsupported),
+            rejected_account: rejected(R::Account),
+            rejected_rate_limit: rejected(R::RateLimit),
             lost_requests: answers.lost,
             position_comparisons: self.core.orders.position_comparisons().made,
             positions_untold: self.core.orders.position_comparisons().unanswered,

@@ -12,6 +12,8 @@ use taut_types::{AccountId, ClientOrderId, InstrumentId, Lots, Nanos};
 use super::{Core, Gateway};
 use crate::client::Client;
 use crate::error::GatewayError;
+#[cfg(doc)]
+use crate::message::SessionPhase;
 use crate::message::{OpenOrder, OrderFilter};
 use crate::observer::Observer;
 use crate::order_entry::comparison::PositionComparisons;
@@ -30,8 +32,32 @@ impl<C: Client, F: FeedHandler, K: Kernel, O: Observer, H: OrderHandler>
     pub fn kill(&mut self, scope: KillScope, cause: KillCause) -> Result<bool, GatewayError> {
         // Written down with the cancels: nothing is served between the two.
         let is_new = self.core.orders.kill_switch_mut().kill(scope, cause);
+        if scope == KillScope::All {
+            // Meant for the next gateway too, where this one is ending.
+            self.core.orders.set_ending(false);
+        }
         self.cancel_what_was_killed()?;
         Ok(is_new)
+    }
+
+    /// Lets no new order pass and cancels those that are open, because the gateway is about to end:
+    /// strategies are told so ([`SessionPhase::Ending`]), and not that anything is killed. Where
+    /// everything is killed already it stays killed.
+    ///
+    /// # Errors
+    /// When they cannot be cancelled.
+    pub fn begin_end(&mut self) -> Result<(), GatewayError> {
+        if !self.core.orders.is_ending() && self.kill(KillScope::All, KillCause::Command)? {
+            self.core.orders.set_ending(true);
+        }
+        Ok(())
+    }
+
+    /// Lets the next gateway trade that takes up this one's journal, unless everything was killed.
+    pub fn complete_end(&mut self) {
+        if self.core.orders.is_ending() {
+            self.revive(KillScope::All);
+        }
     }
 
     /// Lets new orders of this scope pass again; whether they did not.

@@ -21,6 +21,8 @@ pub enum SessionPhase {
     Up = 4,
     /// The gateway has logged out, and ends.
     Ended = 5,
+    /// The gateway is about to end: open orders are cancelled, and no new one leaves.
+    Ending = 6,
 }
 
 impl SessionPhase {
@@ -32,6 +34,7 @@ impl SessionPhase {
             3 => Self::Reconciling,
             4 => Self::Up,
             5 => Self::Ended,
+            6 => Self::Ending,
             _ => return None,
         })
     }

@@ -1,6 +1,6 @@
 //! What became of an order.
 
-use taut_oms::{OrderState, RiskReject, Trouble};
+use taut_oms::{OrderState, RiskReject, Trouble, VenueReject};
 use taut_ring::Payload;
 use taut_types::{AccountId, ClientOrderId, InstrumentId, Lots, Nanos, Price, Side};
 
@@ -79,7 +79,7 @@ pub enum UpdateKind {
     /// The venue took it.
     Accepted,
     /// The venue refused it.
-    Rejected,
+    Rejected(VenueReject),
     /// It traded.
     Filled {
         /// At this price.
@@ -90,7 +90,7 @@ pub enum UpdateKind {
     /// The venue cancelled it, at our request or unasked.
     Cancelled,
     /// The venue refused to cancel it.
-    CancelRejected,
+    CancelRejected(VenueReject),
     /// The venue cancelled what is left by the order's own terms.
     Expired,
     /// The gateway refused the request; it never left.
@@ -98,7 +98,7 @@ pub enum UpdateKind {
     /// It has the price and the quantity that were asked for.
     Replaced,
     /// The venue refused to change it.
-    ModifyRejected,
+    ModifyRejected(VenueReject),
     /// A trade was taken back (less than no lots), put right, or is known by the venue's total.
     Corrected {
         /// At this price.
@@ -115,6 +115,19 @@ pub enum UpdateKind {
     Unknown,
     /// Something is wrong with it. What is told of trades counts all the same.
     Quarantined(Trouble),
+}
+
+impl UpdateKind {
+    /// Why the venue refused the order, or to change or to cancel it; nothing where it did not.
+    #[must_use]
+    pub const fn reject(self) -> Option<VenueReject> {
+        match self {
+            Self::Rejected(reason)
+            | Self::CancelRejected(reason)
+            | Self::ModifyRejected(reason) => Some(reason),
+            _ => None,
+        }
+    }
 }
 
 /// An update of an order for the strategy that owns it.
@@ -159,14 +172,14 @@ impl OrderUpdate {
     pub(crate) fn pack(&self, stamp: ReplyStamp, taken: u16) -> Slots {
         let (code, reason, price, lots) = match self.kind {
             UpdateKind::Accepted => (0, 0, 0, 0),
-            UpdateKind::Rejected => (1, 0, 0, 0),
+            UpdateKind::Rejected(reason) => (1, reason as u8, 0, 0),
             UpdateKind::Filled { price, lots } => (2, 0, price.0, lots.0),
             UpdateKind::Cancelled => (3, 0, 0, 0),
-            UpdateKind::CancelRejected => (4, 0, 0, 0),
+            UpdateKind::CancelRejected(reason) => (4, reason as u8, 0, 0),
             UpdateKind::Expired => (5, 0, 0, 0),
             UpdateKind::Refused(reason) => (6, reason.to_code(), 0, 0),
             UpdateKind::Replaced => (7, 0, 0, 0),
-            UpdateKind::ModifyRejected => (8, 0, 0, 0),
+            UpdateKind::ModifyRejected(reason) => (8, reason as u8, 0, 0),
             UpdateKind::Corrected { price, lots } => (9, 0, price.0, lots.0),
             UpdateKind::Restated => (10, 0, 0, 0),
             UpdateKind::DoneForDay => (11, 0, 0, 0),
@@ -208,17 +221,17 @@ impl OrderUpdate {
         let stamp = ReplyStamp::from_words([stamp_low, stamp_high]);
         let kind = match byte(said, 1) {
             0 => UpdateKind::Accepted,
-            1 => UpdateKind::Rejected,
+            1 => UpdateKind::Rejected(VenueReject::from_code(byte(said, 2))?),
             2 => UpdateKind::Filled {
                 price: Price(price.cast_signed()),
                 lots: Lots(lots.cast_signed()),
             },
             3 => UpdateKind::Cancelled,
-            4 => UpdateKind::CancelRejected,
+            4 => UpdateKind::CancelRejected(VenueReject::from_code(byte(said, 2))?),
             5 => UpdateKind::Expired,
             6 => UpdateKind::Refused(Refusal::from_code(byte(said, 2))?),
             7 => UpdateKind::Replaced,
-            8 => UpdateKind::ModifyRejected,
+            8 => UpdateKind::ModifyRejected(VenueReject::from_code(byte(said, 2))?),
             9 => UpdateKind::Corrected {
                 price: Price(price.cast_signed()),
                 lots: Lots(lots.cast_signed()),
@@ -258,20 +271,24 @@ mod tests {
         let refusals = (0..=u8::MAX).filter_map(Refusal::from_code).map(UpdateKind::Refused);
         let kinds = [
             UpdateKind::Accepted,
-            UpdateKind::Rejected,
             UpdateKind::Filled { price: Price(3), lots: Lots(4) },
             UpdateKind::Cancelled,
-            UpdateKind::CancelRejected,
             UpdateKind::Expired,
             UpdateKind::Replaced,
-            UpdateKind::ModifyRejected,
             UpdateKind::Corrected { price: Price(3), lots: Lots(-4) },
             UpdateKind::Restated,
             UpdateKind::DoneForDay,
             UpdateKind::Unknown,
         ];
         let troubles = Trouble::ALL.map(UpdateKind::Quarantined);
-        for kind in kinds.into_iter().chain(refusals).chain(troubles) {
+        let rejects = VenueReject::ALL.into_iter().flat_map(|reason| {
+            [
+                UpdateKind::Rejected(reason),
+                UpdateKind::CancelRejected(reason),
+                UpdateKind::ModifyRejected(reason),
+            ]
+        });
+        for kind in kinds.into_iter().chain(refusals).chain(troubles).chain(rejects) {
             for state in OrderState::ALL {
                 let update = OrderUpdate {
                     id: ClientOrderId(5),

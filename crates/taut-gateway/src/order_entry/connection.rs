@@ -9,7 +9,7 @@ use taut_fix_engine::BackOff;
 use taut_io::{Completion, Io, Kernel};
 use taut_oms::{
     ExecId, InstrumentStatus, LimitsError, Order, OrderEvent, OrderTable, Positions, RequestKind,
-    Risk, RiskInstrument, Trouble,
+    Risk, RiskInstrument, Trouble, VenueReject,
 };
 use taut_sys::{Address, Clock, StreamOptions, random_bytes};
 use taut_types::{Instrument, Nanos, OrderTerms, OrderType, RequestId, TimeInForce};
@@ -73,6 +73,7 @@ impl<H: OrderHandler> OrderSession<H> {
             unwrapped: Unwrapped::default(),
             phase: Phase::Waiting(now.mono),
             was_connected: false,
+            is_ending: false,
             is_leaving: false,
             is_broken: false,
             disconnects: 0,
@@ -314,8 +315,8 @@ impl<H: OrderHandler> OrderSession<H> {
             VenueEvent::ChangeRefused(refusal) => {
                 change_refused(reports, &mut books, reconcile, refusal);
             }
-            VenueEvent::Refused { message, named } => {
-                refused(reports, &mut books, reconcile, *message, *named);
+            VenueEvent::Refused { message, named, reject } => {
+                refused(reports, &mut books, reconcile, (*message, *named, *reject));
             }
             VenueEvent::Unreadable(named) => {
                 let outcome = reports.unreadable(&mut books, *named);
@@ -569,7 +570,7 @@ impl<H: OrderHandler> OrderSession<H> {
         let (held, journal) = (&mut self.positions, &mut self.journal);
         let parts = (&mut self.table, &mut self.risk, held, &*self.instruments, journal);
         let mut books = Self::books(parts, None, updates, now);
-        self.reports.happened(&mut books, request, event);
+        self.reports.happened(&mut books, request, event, VenueReject::Other);
     }
 
     /// Sends what the session wants to; whether there was anything.
@@ -681,8 +682,7 @@ fn refused(
     reports: &mut Reports,
     books: &mut Books<'_, '_>,
     reconcile: &mut Reconcile,
-    message: u64,
-    named: Option<RequestId>,
+    (message, named, reject): (u64, Option<RequestId>, VenueReject),
 ) {
     if let Some(order) = reconcile.refused(message) {
         let request = RequestId { order, version: 0 };
@@ -701,7 +701,7 @@ fn refused(
         RequestKind::Create => OrderEvent::Rejected,
         RequestKind::Modify | RequestKind::Cancel => OrderEvent::ChangeRefused,
     };
-    if reports.happened(books, request, event) {
+    if reports.happened(books, request, event, reject) {
         reconcile.want(request.order);
     }
 }

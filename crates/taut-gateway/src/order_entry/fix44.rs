@@ -2,6 +2,7 @@
 
 pub mod meaning;
 pub(crate) mod reading;
+pub(crate) mod rejects;
 
 use taut_fix::{
     Event, MassStatusType, NewOrderSingle, Now, OrderCancelReplaceRequest, OrderCancelRequest,

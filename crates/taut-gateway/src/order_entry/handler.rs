@@ -1,7 +1,7 @@
 //! What a venue's order entry is to who trades there: requests in, bytes out; bytes in, events out.
 
 use taut_fix::{Charges, LongText, Now, ShortText};
-use taut_oms::{ExecId, Order, OrderEvent, OrderState, RequestKind};
+use taut_oms::{ExecId, Order, OrderEvent, OrderState, RequestKind, VenueReject};
 use taut_types::{
     ClientOrderId, Instrument, InstrumentId, Nanos, OrderTerms, Price, Qty, RequestId,
 };
@@ -259,6 +259,8 @@ pub enum VenueEvent {
         message: u64,
         /// The request.
         named: Option<RequestId>,
+        /// Why, as far as the venue says.
+        reject: VenueReject,
     },
     /// A report that cannot be read, and the request that it names.
     Unreadable(Option<RequestId>),
@@ -334,6 +336,8 @@ pub struct VenueReport {
     pub exchange_time: Nanos,
     /// What the trade cost, as far as the venue says.
     pub charges: Charges,
+    /// Why the order is refused, where it is, as far as the venue says.
+    pub reject: VenueReject,
 }
 
 impl VenueReport {
@@ -359,6 +363,7 @@ impl VenueReport {
         account: None,
         exchange_time: Nanos::ZERO,
         charges: Charges::NONE,
+        reject: VenueReject::Other,
     };
 }
 
@@ -386,4 +391,6 @@ pub struct ChangeRefused {
     pub is_over: bool,
     /// The venue's id of the order.
     pub venue_id: Option<LongText>,
+    /// Why, as far as the venue says.
+    pub reject: VenueReject,
 }

@@ -235,7 +235,7 @@ impl<'m, H: OrderHandler> World<'m, H> {
             UpdateKind::Refused(refusal) => format!("Refused{refusal:?}"),
             other => {
                 let text = format!("{other:?}");
-                text.split(' ').next().unwrap_or_default().to_owned()
+                text.split([' ', '(']).next().unwrap_or_default().to_owned()
             }
         };
         of_order.map(|update| name(update.kind)).collect()

@@ -21,9 +21,9 @@ mod session;
 mod settings;
 
 use taut_fix::{LongText, Now};
-use taut_oms::{Order, RequestKind};
+use taut_oms::{Order, RequestKind, VenueReject};
 use taut_order_entry::okx::{
-    Message, NewOrder, Outcome, Request, Which, outcome, read_answer, read_message,
+    Message, NewOrder, Outcome, Request, Which, outcome, read_answer, read_message, reject,
 };
 use taut_types::{ClientOrderId, Instrument, Lots, Nanos, RequestId};
 
@@ -213,11 +213,17 @@ impl OkxWs {
             }
             Outcome::OrderGone | Outcome::Refused => {}
         }
-        let is_over = outcome == Outcome::OrderGone;
+        let (is_over, reject) = (outcome == Outcome::OrderGone, reject(code));
         let told = match ordered {
-            Ordered::Place(request) => VenueEvent::Refused { message: id, named: Some(request) },
-            Ordered::Amend(request) => change_refused(request, RequestKind::Modify, is_over),
-            Ordered::Cancel(request) => change_refused(request, RequestKind::Cancel, is_over),
+            Ordered::Place(request) => {
+                VenueEvent::Refused { message: id, named: Some(request), reject }
+            }
+            Ordered::Amend(request) => {
+                change_refused(request, RequestKind::Modify, (is_over, reject))
+            }
+            Ordered::Cancel(request) => {
+                change_refused(request, RequestKind::Cancel, (is_over, reject))
+            }
             Ordered::Question => return,
         };
         self.reading.push(told);
@@ -253,7 +259,11 @@ impl OkxWs {
             },
             (Asked::Open { .. }, 0) => match reading.open(message.data, known) {
                 Ok(page) => questions.page(now, question, page, reading),
-                Err(_) => reading.push(VenueEvent::Refused { message: question.id, named: None }),
+                Err(_) => reading.push(VenueEvent::Refused {
+                    message: question.id,
+                    named: None,
+                    reject: VenueReject::Other,
+                }),
             },
             (Asked::Order(request, _), code) if outcome(code) == Outcome::OrderGone => {
                 self.not_found(now, request, question);
@@ -265,7 +275,8 @@ impl OkxWs {
                     Outcome::Session => reading.push(VenueEvent::Broken),
                     Outcome::NotDoneForNow | Outcome::Unknown => questions.again(now, question),
                     Outcome::OrderGone | Outcome::Refused => {
-                        reading.push(VenueEvent::Refused { message: question.id, named: None });
+                        let (message, reject) = (question.id, reject(code));
+                        reading.push(VenueEvent::Refused { message, named: None, reject });
                     }
                 }
             }
@@ -519,9 +530,19 @@ impl OrderHandler for OkxWs {
 }
 
 /// A change of an order that was refused.
-const fn change_refused(request: RequestId, kind: RequestKind, is_over: bool) -> VenueEvent {
-    let (request, kind) = (Some(request), Some(kind));
-    VenueEvent::ChangeRefused(ChangeRefused { request, kind, told: None, is_over, venue_id: None })
+const fn change_refused(
+    request: RequestId,
+    kind: RequestKind,
+    (is_over, reject): (bool, VenueReject),
+) -> VenueEvent {
+    VenueEvent::ChangeRefused(ChangeRefused {
+        request: Some(request),
+        kind: Some(kind),
+        told: None,
+        is_over,
+        venue_id: None,
+        reject,
+    })
 }
 
 impl OkxOrderSettings {

@@ -2,6 +2,8 @@
 //!
 //! Source: binance-spot-api-docs, "Error codes". The venue has more codes than are told apart here.
 
+use taut_oms::VenueReject;
+
 /// What the venue says instead of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ErrorAnswer<'a> {
@@ -68,6 +70,43 @@ impl ErrorAnswer<'_> {
         }
     }
 
+    /// Why the request was refused, where it was. Most codes stand for several reasons, which the
+    /// venue's words tell apart.
+    #[must_use]
+    pub fn reject(&self) -> VenueReject {
+        let says = |words: &[u8]| self.message.starts_with(words);
+        match self.code {
+            TOO_MANY_REQUESTS | TOO_MANY_ORDERS => VenueReject::RateLimit,
+            -1_121 => VenueReject::UnknownSymbol,
+            -2_013 => VenueReject::UnknownOrder,
+            -2_026 => VenueReject::TooLate,
+            -1_014 | -1_020 => VenueReject::Unsupported,
+            -1_013 => self.filter(),
+            _ if says(b"Order would immediately match and take") => VenueReject::WouldTrade,
+            _ if says(b"Market is closed") => VenueReject::Halted,
+            _ if says(b"Account has insufficient balance") => VenueReject::Balance,
+            _ if says(b"Duplicate order sent") => VenueReject::Duplicate,
+            _ if says(b"Unknown order sent") => VenueReject::UnknownOrder,
+            _ if says(b"This action is disabled on this account") => VenueReject::Account,
+            _ => VenueReject::Other,
+        }
+    }
+
+    /// Which filter did not let an order pass: "Filter failure: " and its name.
+    fn filter(&self) -> VenueReject {
+        let name = self.message.strip_prefix(b"Filter failure: ");
+        match name.unwrap_or(self.message) {
+            b"PRICE_FILTER" | b"PERCENT_PRICE" | b"PERCENT_PRICE_BY_SIDE" | b"Invalid price." => {
+                VenueReject::Price
+            }
+            b"LOT_SIZE" | b"MARKET_LOT_SIZE" | b"ICEBERG_PARTS" | b"Invalid quantity." => {
+                VenueReject::Quantity
+            }
+            _ if name.is_some() => VenueReject::Limit,
+            _ => VenueReject::Other,
+        }
+    }
+
     /// Whether that limit is one of orders, and not of requests.
     #[must_use]
     pub const fn is_about_orders(&self) -> bool {
@@ -84,6 +123,30 @@ impl ErrorAnswer<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn code_and_words_say_why_a_request_is_refused() {
+        for (code, message, reason) in [
+            (-2_010, "Order would immediately match and take.", VenueReject::WouldTrade),
+            (-2_010, "Market is closed.", VenueReject::Halted),
+            (
+                -2_010,
+                "Account has insufficient balance for requested action.",
+                VenueReject::Balance,
+            ),
+            (-1_121, "Invalid symbol.", VenueReject::UnknownSymbol),
+            (-1_013, "Filter failure: PERCENT_PRICE_BY_SIDE", VenueReject::Price),
+            (-1_013, "Filter failure: LOT_SIZE", VenueReject::Quantity),
+            (-1_013, "Filter failure: NOTIONAL", VenueReject::Limit),
+            (-2_011, "Unknown order sent.", VenueReject::UnknownOrder),
+            (-1_015, "Too many new orders.", VenueReject::RateLimit),
+            (-2_010, "Something new.", VenueReject::Other),
+        ] {
+            let message = message.as_bytes();
+            let error = ErrorAnswer { status: 400, code, message, retry_after_ms: None, data: b"" };
+            assert_eq!(error.reject(), reason, "{code}");
+        }
+    }
 
     #[test]
     fn a_code_says_what_became_of_the_request() {

@@ -2,6 +2,7 @@
 
 use taut_market_data::scan::Scanner;
 use taut_market_data::{Expected, MarketDataError};
+use taut_oms::VenueReject;
 use taut_types::{Price, Qty, Side};
 
 use super::answer::OrderStatus;
@@ -82,6 +83,19 @@ pub struct Execution<'a> {
     pub reason: &'a [u8],
     /// When, milliseconds of UTC (T).
     pub time_ms: Option<u64>,
+}
+
+impl Execution<'_> {
+    /// Why it was refused, where it was.
+    #[must_use]
+    pub fn reject(&self) -> VenueReject {
+        match self.reason {
+            b"WOULD_MATCH_IMMEDIATELY" => VenueReject::WouldTrade,
+            b"INSUFFICIENT_BALANCES" => VenueReject::Balance,
+            b"OCO_BAD_PRICES" | b"STOP_PRICE_WOULD_TRIGGER_IMMEDIATELY" => VenueReject::Price,
+            _ => VenueReject::Other,
+        }
+    }
 }
 
 /// An event of the user data stream, from where it begins in its frame.

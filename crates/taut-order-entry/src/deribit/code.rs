@@ -2,6 +2,8 @@
 //!
 //! Source: docs.deribit.com, "RPC error codes". The venue has more codes than are told apart here.
 
+use taut_oms::VenueReject;
+
 /// What the venue says instead of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ErrorAnswer<'a> {
@@ -54,11 +56,53 @@ impl ErrorAnswer<'_> {
             _ => Outcome::Unknown,
         }
     }
+
+    /// Why the request was refused, where it was.
+    #[must_use]
+    pub const fn reject(&self) -> VenueReject {
+        match self.code {
+            11_054 => VenueReject::WouldTrade,
+            // The book is closed; a settlement, or maintenance.
+            10_012 | 10_041 | 11_051 => VenueReject::Halted,
+            10_020 => VenueReject::UnknownSymbol,
+            10_005..=10_008 | 10_011 | 10_023 | 10_026 | 10_034 | 10_035 | 10_043 | 10_044 => {
+                VenueReject::Price
+            }
+            10_002 | 10_021 | 10_022 | 10_024 | 10_027 | 10_036 => VenueReject::Quantity,
+            // So many orders, such a position; so little worth.
+            10_013..=10_018 | 10_032 => VenueReject::Limit,
+            10_009 => VenueReject::Balance,
+            10_010 | 11_008 | 11_044 | 13_666 | 13_777 => VenueReject::TooLate,
+            10_004 | 10_025 => VenueReject::UnknownOrder,
+            10_031 | 10_033 => VenueReject::Unsupported,
+            10_019 | 10_029 | 13_021 => VenueReject::Account,
+            10_028 | 10_047 | 10_066 => VenueReject::RateLimit,
+            _ => VenueReject::Other,
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_code_says_why_a_request_is_refused() {
+        for (code, reason) in [
+            (11_054, VenueReject::WouldTrade),
+            (10_012, VenueReject::Halted),
+            (10_020, VenueReject::UnknownSymbol),
+            (10_043, VenueReject::Price),
+            (10_002, VenueReject::Quantity),
+            (10_009, VenueReject::Balance),
+            (11_044, VenueReject::TooLate),
+            (10_004, VenueReject::UnknownOrder),
+            (10_028, VenueReject::RateLimit),
+            (99_999, VenueReject::Other),
+        ] {
+            assert_eq!(ErrorAnswer { code, message: b"" }.reject(), reason, "{code}");
+        }
+    }
 
     #[test]
     fn a_code_says_what_became_of_the_request() {

@@ -70,6 +70,8 @@ pub struct Order<'a> {
     pub amend_request: &'a [u8],
     /// `0` done, `-1` refused, `1` refused, and the order ended; empty where none was decided.
     pub amend_result: &'a [u8],
+    /// Why it or its amendment was refused; nothing or 0 where neither was.
+    pub code: Option<u64>,
     /// The venue's name of the trade; empty where none happened.
     pub trade_id: &'a [u8],
     /// How much of it just traded.
@@ -236,7 +238,7 @@ fn order<'a>(scanner: &mut Scanner<'a>) -> Option<Order<'a>> {
         let text = match key {
             b"ordId" | b"clOrdId" | b"state" | b"px" | b"sz" | b"accFillSz" | b"avgPx"
             | b"reqId" | b"amendResult" | b"tradeId" | b"fillSz" | b"fillPx" | b"fillFee"
-            | b"fillFeeCcy" | b"execType" | b"uTime" | b"fillTime" => scanner.text()?,
+            | b"fillFeeCcy" | b"execType" | b"uTime" | b"fillTime" | b"code" => scanner.text()?,
             _ => return scanner.skip_value(),
         };
         match key {
@@ -249,6 +251,7 @@ fn order<'a>(scanner: &mut Scanner<'a>) -> Option<Order<'a>> {
             b"avgPx" => order.average = Price::parse(text).ok().filter(|price| price.0 != 0),
             b"reqId" => order.amend_request = text,
             b"amendResult" => order.amend_result = text,
+            b"code" => order.code = number(text),
             b"tradeId" => order.trade_id = text,
             b"fillSz" => order.fill_qty = Qty::parse(text).ok().filter(|qty| !qty.is_zero()),
             b"fillPx" => order.fill_price = Price::parse(text).ok(),

@@ -2,6 +2,8 @@
 //!
 //! Source: okx.com/docs-v5, "Error Code". The venue has more codes than are told apart here.
 
+use taut_oms::VenueReject;
+
 /// What became of a request that ended in an error, and what to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -42,9 +44,48 @@ pub const fn outcome(code: u64) -> Outcome {
     }
 }
 
+/// Why a request with this code was refused, where it was. A post-only order that would trade has
+/// no code: the venue takes it and cancels it.
+#[must_use]
+pub const fn reject(code: u64) -> VenueReject {
+    match code {
+        // Not launched yet, suspended, expired, settled; only at another time.
+        51_021 | 51_022 | 51_027..=51_030 | 51_110 => VenueReject::Halted,
+        51_001 | 51_015 => VenueReject::UnknownSymbol,
+        51_006 | 51_116 | 51_122 | 51_136..=51_139 => VenueReject::Price,
+        51_020 | 51_120 | 51_121 | 51_202 => VenueReject::Quantity,
+        51_004 | 51_005 | 51_025 | 51_103 | 51_201 => VenueReject::Limit,
+        51_008 | 51_119 | 51_127 | 51_131 => VenueReject::Balance,
+        51_400..=51_402 | 51_509 | 51_510 => VenueReject::TooLate,
+        51_503 | 51_603 => VenueReject::UnknownOrder,
+        51_016 => VenueReject::Duplicate,
+        51_410 => VenueReject::Pending,
+        51_024 => VenueReject::Account,
+        50_011 | 50_040 | 50_061 | 60_014 => VenueReject::RateLimit,
+        _ => VenueReject::Other,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_code_says_why_a_request_is_refused() {
+        for (code, reason) in [
+            (51_001, VenueReject::UnknownSymbol),
+            (51_022, VenueReject::Halted),
+            (51_006, VenueReject::Price),
+            (51_121, VenueReject::Quantity),
+            (51_008, VenueReject::Balance),
+            (51_400, VenueReject::TooLate),
+            (51_603, VenueReject::UnknownOrder),
+            (50_011, VenueReject::RateLimit),
+            (99_999, VenueReject::Other),
+        ] {
+            assert_eq!(reject(code), reason, "{code}");
+        }
+    }
 
     #[test]
     fn what_nobody_documented_is_unknown_and_a_limit_can_wait() {

@@ -13,6 +13,7 @@ use taut_types::Nanos;
 use crate::child::{SharedClock, attach, regions};
 use crate::error::RunnerError;
 use crate::service::client::ControlClient;
+use crate::service::ended::ended;
 use crate::service::protocol::{ControlReply, ControlRequest};
 
 /// How often the strategy's timer runs.
@@ -106,7 +107,10 @@ impl Attach {
             let end;
             (strategy, end) = self.trade(&mut gateways, strategy, &mut attached)?;
             match end {
-                End::Stopped => return Ok(attached),
+                End::Stopped(how) => {
+                    heard(&how);
+                    return Ok(attached);
+                }
                 End::Changed => {}
                 End::Gone(place) => {
                     let Some(gateway) = gateways.get_mut(place) else { continue };
@@ -121,6 +125,7 @@ impl Attach {
             }
         }
         attached.drained = true;
+        heard("ended: at no gateway");
         Ok(attached)
     }
 
@@ -193,6 +198,7 @@ impl Attach {
             strategy.attach(&memory).map_err(|error| RunnerError::run("rings", error))?;
         let mut waiter = Waiter::new(self.wait);
         let (mut timer_due, mut drained_by) = (clock.now(), None);
+        let mut open_before = 0;
         let end = loop {
             if runner.poll(&clock) {
                 waiter.worked();
@@ -212,13 +218,14 @@ impl Attach {
                 break End::Gone(place);
             }
             if stop_requests() > 0 && drained_by.is_none() {
+                open_before = runner.open_orders();
                 runner.stop();
                 drained_by = Some(now + DRAIN);
             }
             if let Some(deadline) = drained_by {
                 if runner.is_at_rest() || now >= deadline {
                     attached.drained = runner.is_at_rest();
-                    break End::Stopped;
+                    break End::Stopped(ended(open_before, runner.open_orders()));
                 }
             } else if doors.iter_mut().any(Door::has_come) {
                 break End::Changed;
@@ -244,7 +251,8 @@ struct GatewayBell(Option<Doorbell>);
 
 /// Why it trades no longer.
 enum End {
-    Stopped,
+    /// A signal asked for it; what became of its orders, in words.
+    Stopped(String),
     /// One more gateway may be there.
     Changed,
     Gone(usize),

@@ -187,6 +187,9 @@ fn run<W: Strategies, F: FeedHandler + Send, H: OrderHandler + Send, O: Observer
             .unwrap_or_else(|_| Err(RunnerError::Run("the gateway's thread panicked".to_owned())));
         let copied = joined(copying, "drop_copy");
         let read = joined(reading, "drop_copy_reader");
+        if let Ok(how) = &traded {
+            heard(how);
+        }
         traded.and(listened).and(copied).and(read)
     })
 }

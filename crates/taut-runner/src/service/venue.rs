@@ -298,6 +298,12 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_sample_has_a_name_by_which_its_instruments_can_be_halted() {
+        let file: VenueFile = toml::from_str(VENUE_SAMPLE).expect("settings");
+        assert_eq!(file.name.as_deref(), Some("venue"));
+    }
+
+    #[test]
     fn a_venue_that_fails_waits_for_its_copies() {
         let ((venue, queue), (done, is_done)) = (mpsc::channel::<()>(), mpsc::channel());
         let copying = thread::spawn(move || {

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use taut_fix::{LongText, Now};
 use taut_io::Admission;
 use taut_net::{WsEvent, WsStream};
-use taut_oms::{ExecId, OrderEvent, OrderState};
+use taut_oms::{ExecId, OrderEvent, OrderState, VenueReject};
 use taut_sys::StreamOptions;
 use taut_types::RequestId;
 use taut_ws::{Connection, Event as WsSaid, WsConfig};
@@ -122,7 +122,11 @@ impl OrderHandler for Words {
             }
             ["refused", message] => {
                 let message = message.parse().ok()?;
-                return Some(VenueEvent::Refused { message, named: None });
+                return Some(VenueEvent::Refused {
+                    message,
+                    named: None,
+                    reject: VenueReject::Limit,
+                });
             }
             ["has", request] => of(request, OrderEvent::Accepted),
             ["ended", request] => of(request, OrderEvent::Cancelled),
@@ -298,6 +302,7 @@ fn a_venue_of_messages_over_a_websocket_needs_nothing_but_its_handler() {
     world.pass(Nanos::from_millis(5));
     assert_eq!(world.gateway.core.observer.all_of("cancel").len(), 1);
     world.say("refused 2");
+    assert_eq!(world.gateway.counters().rejected_limit, 1);
     assert_eq!(world.state(), (OrderState::Working, 4, 0));
     // The connection breaks while a cancel is under way, and three more trade meanwhile.
     world.gateway.cancel_all(&Default::default()).unwrap();

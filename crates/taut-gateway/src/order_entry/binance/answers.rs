@@ -191,9 +191,11 @@ impl Trading {
                 self.not_replaced(request, error)
             }
             _ if outcome == Outcome::Unknown => None,
-            Asked::Place(request) => {
-                Some(VenueEvent::Refused { message: id, named: Some(request) })
-            }
+            Asked::Place(request) => Some(VenueEvent::Refused {
+                message: id,
+                named: Some(request),
+                reject: error.reject(),
+            }),
             Asked::Leg(request) => {
                 // Its predecessor is cancelled.
                 self.reading.cancelled(request);
@@ -203,15 +205,16 @@ impl Trading {
                 if matches!(asked, Asked::MakeWay(_)) {
                     self.known.follow(request.order, None);
                 }
-                Some(refused(request, RequestKind::Modify, outcome))
+                Some(refused(request, RequestKind::Modify, error))
             }
-            Asked::Cancel(request) => Some(refused(request, RequestKind::Cancel, outcome)),
+            Asked::Cancel(request) => Some(refused(request, RequestKind::Cancel, error)),
             Asked::Status(question) if outcome == Outcome::OrderGone => {
                 self.not_known(now, question);
                 None
             }
             Asked::Status(_) | Asked::OpenOrders => {
-                Some(VenueEvent::Refused { message: id, named: None })
+                let reject = error.reject();
+                Some(VenueEvent::Refused { message: id, named: None, reject })
             }
         };
         told.into_iter().for_each(|event| self.reading.push(event));
@@ -225,9 +228,8 @@ impl Trading {
         let replaced = read_replaced(error.data).unwrap_or_default();
         match (replaced.cancel, replaced.place) {
             (Step::Failed(cancel), Step::NotAttempted | Step::Failed(_)) => {
-                let outcome = cancel.outcome();
-                let is_known = outcome != Outcome::Unknown;
-                is_known.then(|| refused(request, RequestKind::Modify, outcome))
+                let is_known = cancel.outcome() != Outcome::Unknown;
+                is_known.then(|| refused(request, RequestKind::Modify, &cancel))
             }
             (Step::Done(_), Step::Failed(place)) if place.outcome() != Outcome::Unknown => {
                 self.reading.cancelled(request);
@@ -240,8 +242,13 @@ impl Trading {
 }
 
 /// A change that was refused.
-fn refused(request: RequestId, kind: RequestKind, outcome: Outcome) -> VenueEvent {
-    let is_over = outcome == Outcome::OrderGone;
-    let (request, kind) = (Some(request), Some(kind));
-    VenueEvent::ChangeRefused(ChangeRefused { request, kind, told: None, is_over, venue_id: None })
+fn refused(request: RequestId, kind: RequestKind, error: &ErrorAnswer<'_>) -> VenueEvent {
+    VenueEvent::ChangeRefused(ChangeRefused {
+        request: Some(request),
+        kind: Some(kind),
+        told: None,
+        is_over: error.outcome() == Outcome::OrderGone,
+        venue_id: None,
+        reject: error.reject(),
+    })
 }

@@ -212,6 +212,7 @@ impl Reading {
             total: execution.executed.and_then(|part| plus(part, before)),
             venue_id: text_of(execution.id),
             exchange_time: utc(execution.time_ms),
+            reject: execution.reject(),
             ..VenueReport::NOTHING
         });
     }

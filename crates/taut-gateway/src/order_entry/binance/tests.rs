@@ -9,7 +9,7 @@ mod session;
 
 use taut_fix::{CompId, Now};
 use taut_fix_engine::Credentials;
-use taut_oms::{ExecId, Order, OrderEvent, OrderState, Rate, RequestKind};
+use taut_oms::{ExecId, Order, OrderEvent, OrderState, Rate, RequestKind, VenueReject};
 use taut_types::{
     ClientOrderId, Instrument, InstrumentId, Lots, Nanos, OrderFlags, OrderTerms, OrderType, Price,
     Qty, RequestId, Side, Symbol, TimeInForce,

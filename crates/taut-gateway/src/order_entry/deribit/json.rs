@@ -19,7 +19,7 @@ mod session;
 
 use taut_fix::{LongText, Now};
 use taut_market_data::deribit::{Message, read_message};
-use taut_oms::{Order, RequestKind};
+use taut_oms::{Order, RequestKind, VenueReject};
 use taut_order_entry::deribit::{
     Amount, NewOrder, Outcome, Request, Trigger, read_count, read_error, read_order,
 };
@@ -209,16 +209,22 @@ impl DeribitJson {
             (Asked::Test, _) | (_, Outcome::Unknown) => None,
             // It may have been done before it was undone.
             (Asked::Place(_), Outcome::OrderGone) => None,
-            (Asked::Place(request), _) => {
-                Some(VenueEvent::Refused { message: id, named: Some(request) })
-            }
+            (Asked::Place(request), _) => Some(VenueEvent::Refused {
+                message: id,
+                named: Some(request),
+                reject: error.reject(),
+            }),
             (Asked::Edit(request) | Asked::Cancel(request) | Asked::CancelByLabel(request), _) => {
                 let is_over = outcome == Outcome::OrderGone;
                 let kind = match asked {
                     Asked::Edit(_) => RequestKind::Modify,
                     _ => RequestKind::Cancel,
                 };
-                let refused = ChangeRefused { kind: Some(kind), ..refused(request, is_over) };
+                let refused = ChangeRefused {
+                    kind: Some(kind),
+                    reject: error.reject(),
+                    ..refused(request, is_over)
+                };
                 Some(VenueEvent::ChangeRefused(refused))
             }
             (Asked::State(request) | Asked::StateByLabel(request), Outcome::OrderGone) => {
@@ -226,7 +232,7 @@ impl DeribitJson {
                 None
             }
             (Asked::State(_) | Asked::StateByLabel(_) | Asked::AllOpen, _) => {
-                Some(VenueEvent::Refused { message: id, named: None })
+                Some(VenueEvent::Refused { message: id, named: None, reject: error.reject() })
             }
         };
         told.into_iter().for_each(|event| self.reading.push(event));
@@ -470,7 +476,14 @@ impl Asked {
 /// A cancel that was refused.
 const fn refused(request: RequestId, is_over: bool) -> ChangeRefused {
     let kind = Some(RequestKind::Cancel);
-    ChangeRefused { request: Some(request), kind, told: None, is_over, venue_id: None }
+    ChangeRefused {
+        request: Some(request),
+        kind,
+        told: None,
+        is_over,
+        venue_id: None,
+        reject: VenueReject::Other,
+    }
 }
 
 #[inline]

@@ -1,11 +1,13 @@
 //! What Deribit's messages say.
 
-use taut_fix::{Charges, LongText, OrdStatus, Received, ShortText, parse_timestamp};
-use taut_oms::{ExecId, OrderEvent as E, OrderState, RequestKind};
+use taut_fix::{
+    CancelRejectReason, Charges, LongText, OrdStatus, Received, ShortText, parse_timestamp,
+};
+use taut_oms::{ExecId, OrderEvent as E, OrderState, RequestKind, VenueReject};
 use taut_types::{ClientOrderId, Price, Qty, RequestId};
 
 use super::known::{Asked, KnownOrders};
-use crate::order_entry::fix44::meaning::state_of;
+use crate::order_entry::fix44::{meaning::state_of, rejects};
 use crate::order_entry::handler::{ChangeRefused, OfAll, VenueEvent, VenueReport};
 
 /// OrdRejReason (103): the order that a question named is unknown.
@@ -69,7 +71,8 @@ impl Reading {
             b"3" | b"j" => {
                 let number = message.value(45).and_then(number).unwrap_or(0);
                 let named = message.value(379).and_then(RequestId::from_text);
-                Some(VenueEvent::Refused { message: number, named })
+                let reject = rejects::by_words(words(message));
+                Some(VenueEvent::Refused { message: number, named, reject })
             }
             _ => None,
         }
@@ -100,11 +103,18 @@ impl Reading {
             .filter(|_| !is_unasked && meaning.is_some_and(Meaning::may_answer))
             .and_then(|order| known.answered(order));
         let request = order.map(|order| RequestId { order, version: 0 });
+        let reject = match meaning {
+            Some(Meaning::Happened(E::Rejected)) => {
+                let reason = message.value(103).and_then(number).and_then(|it| it.try_into().ok());
+                rejects::of_order(reason, words(message))
+            }
+            _ => VenueReject::Other,
+        };
         if answered == Some(Asked::Modify) && meaning == Some(Meaning::Happened(E::Rejected)) {
             // A replacement was refused, not the order: where that stands is to be asked. ClOrdID
             // (11) of a refusal is no order's name.
             let (kind, is_over) = (Some(RequestKind::Modify), true);
-            let refused = ChangeRefused { request, kind, told, is_over, venue_id: None };
+            let refused = ChangeRefused { request, kind, told, is_over, venue_id: None, reject };
             return Ok(VenueEvent::ChangeRefused(refused));
         }
         let event = match (meaning, answered) {
@@ -140,6 +150,7 @@ impl Reading {
                 .map_or(ExecId::NONE, ExecId::new),
             venue_id: venue_id(message).and_then(LongText::new),
             charges: charges(message),
+            reject,
             exchange_time: message.value(60).and_then(parse_timestamp).unwrap_or_default(),
             ..VenueReport::NOTHING
         }))
@@ -243,6 +254,10 @@ fn refused(message: &Received<'_>, known: &mut KnownOrders) -> ChangeRefused {
         is_over: matches!(message.value(102), Some(b"0" | b"1"))
             || told.is_some_and(OrderState::is_done),
         venue_id: venue_id(message).and_then(LongText::new),
+        reject: rejects::of_change(
+            message.value(102).and_then(number).map(CancelRejectReason::from_code),
+            words(message),
+        ),
     }
 }
 
@@ -280,6 +295,11 @@ fn times(one: Qty, other: Qty) -> Option<Qty> {
         (mantissa, decimals) = (mantissa / 10, decimals - 1);
     }
     Some(Qty { mantissa, decimals })
+}
+
+/// Text (58).
+fn words<'a>(message: &Received<'a>) -> &'a [u8] {
+    message.value(58).unwrap_or_default()
 }
 
 /// The only byte of a value.

@@ -6,7 +6,7 @@ use taut_fix::{CompId, LongText};
 use taut_fix_engine::Credentials;
 use taut_fix_engine::auth::check_deribit;
 use taut_ipc::Segment;
-use taut_oms::{ExecId, OrderEvent, OrderState, RequestKind};
+use taut_oms::{ExecId, OrderEvent, OrderState, RequestKind, VenueReject};
 use taut_order_entry::deribit::TickSteps;
 use taut_types::{
     Instrument, InstrumentId, Lots, OrderFlags, OrderTerms, Price, Qty, Side, Symbol, TimeInForce,
@@ -334,29 +334,39 @@ fn refusals_name_the_order_and_what_was_refused() {
     line.create();
     let report = line.report("35=8|11=0|41={7}|150=8|39=8|103=99|58=not_enough_funds");
     assert_eq!((report.event, report.told), (Some(OrderEvent::Rejected), None));
+    assert_eq!(report.reject, VenueReject::Balance);
     line.create();
     line.report(&working("success"));
     line.modify();
     // By the venue's name alone, or by both.
-    for (text, kind, is_over) in [
-        ("35=9|41=USDC-1|39=0|434=2|58=price_too_high", Some(RequestKind::Modify), false),
+    for (text, kind, is_over, reject) in [
+        (
+            "35=9|41=USDC-1|39=0|434=2|58=price_too_high",
+            Some(RequestKind::Modify),
+            false,
+            VenueReject::Price,
+        ),
         (
             "35=9|11=USDC-1|41={7}|39=2|434=1|102=0|58=already_closed",
             Some(RequestKind::Cancel),
             true,
+            VenueReject::TooLate,
         ),
-        ("35=9|41={7}|58=not_open_order", None, false),
+        ("35=9|41={7}|58=not_open_order", None, false, VenueReject::TooLate),
     ] {
         let [VenueEvent::ChangeRefused(refused)] = line.hear(text)[..] else { panic!("{text}") };
         let request = Some(RequestId { order: ORDER, version: 0 });
-        let expected = ChangeRefused { request, kind, is_over, ..refused };
+        let expected = ChangeRefused { request, kind, is_over, reject, ..refused };
         assert_eq!(refused, expected, "{text}");
     }
     // The modify has its answer: the next report is a notification, whatever it says.
     let report = line.report(&working("success"));
     assert_eq!(report.event, Some(OrderEvent::Status(OrderState::Working)));
     let rejected = line.hear("35=3|45=12|372=D|373=5");
-    assert_eq!(rejected, [VenueEvent::Refused { message: 12, named: None }]);
+    assert_eq!(
+        rejected,
+        [VenueEvent::Refused { message: 12, named: None, reject: VenueReject::Other }]
+    );
 }
 
 #[test]
@@ -368,7 +378,8 @@ fn a_refused_replacement_is_no_refused_order() {
     let refused = line.hear("35=8|11=0|41={7}|150=8|39=8|103=99|58=price_too_high");
     let request = Some(RequestId { order: ORDER, version: 0 });
     let (kind, told) = (Some(RequestKind::Modify), Some(OrderState::Rejected));
-    let expected = ChangeRefused { request, kind, told, is_over: true, venue_id: None };
+    let reject = VenueReject::Price;
+    let expected = ChangeRefused { request, kind, told, is_over: true, venue_id: None, reject };
     assert_eq!(refused, [VenueEvent::ChangeRefused(expected)]);
     // It is still called what it was.
     assert_eq!(line.cancel(), "35=F|41=USDC-1|");

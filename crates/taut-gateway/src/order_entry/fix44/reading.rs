@@ -4,10 +4,11 @@ use taut_fix::{
     ExecutionReport, FixError, Hooks, LongText, NO_POSITIONS, OrderCancelReject, OrderFlow, Outbox,
     PositionReport, Received, RequestForPositionsAck, ShortText, Store,
 };
-use taut_oms::{ExecId, OrderEvent as E, OrderState};
+use taut_oms::{ExecId, OrderEvent as E, OrderState, VenueReject};
 use taut_types::RequestId;
 
 use super::meaning::{meaning, state_of};
+use super::rejects;
 use crate::order_entry::fix::request_of;
 use crate::order_entry::handler::{ChangeRefused, OfAll, VenueEvent, VenuePosition, VenueReport};
 
@@ -89,11 +90,13 @@ impl Reading {
                 Some(VenueEvent::ChangeRefused(refused(reject)))
             }
             Ok(OrderFlow::Reject(reject)) => {
-                Some(VenueEvent::Refused { message: reject.ref_sequence, named: None })
+                let (message, reject) = (reject.ref_sequence, rejects::by_words(reject.text));
+                Some(VenueEvent::Refused { message, named: None, reject })
             }
             Ok(OrderFlow::BusinessMessageReject(reject)) => {
                 let named = reject.ref_id.and_then(|id| RequestId::from_text(id.as_bytes()));
-                Some(VenueEvent::Refused { message: reject.ref_sequence, named })
+                let (message, reject) = (reject.ref_sequence, rejects::of_business(reject));
+                Some(VenueEvent::Refused { message, named, reject })
             }
             Ok(OrderFlow::PositionReport(report)) => self.position(report),
             Ok(OrderFlow::RequestForPositionsAck(ack)) => self.acknowledged(ack),
@@ -186,6 +189,10 @@ impl Reading {
             account: report.account,
             exchange_time: report.transact_time.unwrap_or_default(),
             charges: report.charges,
+            reject: match meaning.event {
+                Some(E::Rejected) => rejects::of_order(report.ord_rej_reason, report.text),
+                _ => VenueReject::Other,
+            },
         }
     }
 
@@ -223,6 +230,7 @@ fn refused(reject: &OrderCancelReject<'_>) -> ChangeRefused {
         // Too late, says the venue, or unknown.
         is_over: reject.reason.is_some_and(|reason| reason.code() < 2),
         venue_id: Some(reject.order_id),
+        reject: rejects::of_change(reject.reason, reject.text),
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use taut_fix::{Charges, Currency, Liquidity, LongText};
 use taut_market_data::MarketDataError;
 use taut_oms::{ExecId, OrderEvent as E, OrderState as S, RequestKind};
-use taut_order_entry::okx::{Order, OrderState, read_orders};
+use taut_order_entry::okx::{Order, OrderState, read_orders, reject};
 use taut_types::{ClientOrderId, Nanos, Price, Qty, RequestId};
 
 use crate::order_entry::handler::{ChangeRefused, OfAll, VenueEvent, VenueReport};
@@ -195,6 +195,7 @@ impl Reading {
             told: state,
             is_over: state.is_some_and(S::is_done),
             venue_id: LongText::new(order.order_id),
+            reject: reject(order.code.unwrap_or(0)),
         }));
         None
     }

@@ -3,7 +3,7 @@
 mod mutated;
 
 use taut_fix::CompId;
-use taut_oms::{ExecId, OrderEvent, OrderState, Rate};
+use taut_oms::{ExecId, OrderEvent, OrderState, Rate, VenueReject};
 use taut_types::{InstrumentId, OrderFlags, OrderTerms, Price, Qty, Side, Symbol};
 
 use super::*;
@@ -242,26 +242,31 @@ fn what_the_venue_refused_is_refused_and_what_nobody_knows_is_asked_about() {
     let mut line = Line::up();
     assert_eq!(line.send(RequestKind::Create, 1), Ok(()));
     let (named, message) = (Some(RequestId::create(ORDER)), line.handler.last_message());
-    assert_eq!(line.answer(51_008), [VenueEvent::Refused { message, named }]);
+    let reject = VenueReject::Balance;
+    assert_eq!(line.answer(51_008), [VenueEvent::Refused { message, named, reject }]);
     for unknown in [50_004, 51_016, 99_999] {
         assert_eq!(line.send(RequestKind::Create, 1), Ok(()));
         assert_eq!(line.answer(unknown), [], "{unknown}");
     }
-    for (kind, code, is_over) in [
-        (RequestKind::Modify, 51_503, true),
-        (RequestKind::Modify, 51_502, false),
-        (RequestKind::Cancel, 51_400, true),
+    for (kind, code, is_over, reject) in [
+        (RequestKind::Modify, 51_503, true, VenueReject::UnknownOrder),
+        (RequestKind::Modify, 51_121, false, VenueReject::Quantity),
+        (RequestKind::Cancel, 51_400, true, VenueReject::TooLate),
     ] {
         assert_eq!(line.send(kind, 2), Ok(()));
         let request = RequestId { order: ORDER, version: 2 };
-        assert_eq!(line.answer(code), [change_refused(request, kind, is_over)]);
+        assert_eq!(line.answer(code), [change_refused(request, kind, (is_over, reject))]);
     }
     // An amendment that was taken and then refused.
     let events = line.push(
-        &OPEN.replace(r#""reqId":"","amendResult":"""#, r#""reqId":"{8}","amendResult":"-1""#),
+        &OPEN
+            .replace(r#""reqId":"","amendResult":"""#, r#""reqId":"{8}","amendResult":"-1""#)
+            .replace(r#""code":"0""#, r#""code":"51006""#),
     );
     assert!(events.iter().any(|event| matches!(event, VenueEvent::ChangeRefused(refused)
-        if refused.request == Some(RequestId { order: ORDER, version: 2 }) && !refused.is_over)));
+        if refused.request == Some(RequestId { order: ORDER, version: 2 })
+            && refused.reject == VenueReject::Price
+            && !refused.is_over)));
     // Its credits are spent, says the venue; and then, that the connection is not who it was.
     assert_eq!(line.send(RequestKind::Create, 1), Ok(()));
     assert_eq!(line.answer(50_011).len(), 1);

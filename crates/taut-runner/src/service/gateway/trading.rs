@@ -27,6 +27,7 @@ use crate::service::connections::{Connections, MarketData, Served, names};
 use crate::service::day::DayEnd;
 use crate::service::dead_men::{Step, Watch, Watched};
 use crate::service::differences::Differences;
+use crate::service::ended::ended;
 use crate::service::file::GatewayFile;
 use crate::service::journal::JournalKeys;
 use crate::service::resolver::{Moved, follow};
@@ -66,8 +67,8 @@ pub struct Trading<'a, 'm, C, F, H, O> {
     ends_by: Option<Nanos>,
     /// The venue was asked to end the session.
     is_leaving: bool,
-    /// Whether what was stopped for the end is to be as before for the next gateway.
-    revives: bool,
+    /// Orders that were open when the end began.
+    open_before: usize,
     /// When orders are cancelled whose strategies have not attached since the start.
     orphans_due: Option<Nanos>,
     /// Who is to show signs of life.
@@ -135,7 +136,7 @@ impl<'a, 'm, C: Attachable, F: FeedHandler, H: OrderHandler, O: Observer>
             backups: file.session.backups.clone(),
             ends_by: None,
             is_leaving: false,
-            revives: false,
+            open_before: 0,
             day_ends: watched.day_ends,
             kills: kill_requests(),
             orphans_due: file
@@ -152,8 +153,8 @@ impl<'a, 'm, C: Attachable, F: FeedHandler, H: OrderHandler, O: Observer>
         &mut self.gateway
     }
 
-    /// Trades until it is over.
-    pub fn run(mut self) -> Result<(), RunnerError> {
+    /// Trades until it is over, and says how it ended.
+    pub fn run(mut self) -> Result<String, RunnerError> {
         self.arm_operator();
         if let Some(cpu) = self.cpu {
             pin_to_cpu(cpu).map_err(|error| RunnerError::run("pinning", error))?;
@@ -185,7 +186,12 @@ impl<'a, 'm, C: Attachable, F: FeedHandler, H: OrderHandler, O: Observer>
                 self.cancel_orphans()?;
                 self.tell_positions();
                 if self.attend()? {
-                    return Ok(());
+                    let orders = ended(self.open_before, self.count_open());
+                    let session = match self.gateway.is_logged_out() {
+                        true => "logged out",
+                        false => "not logged out",
+                    };
+                    return Ok(format!("{orders}, {session}"));
                 }
             }
         }
@@ -197,7 +203,6 @@ impl<'a, 'm, C: Attachable, F: FeedHandler, H: OrderHandler, O: Observer>
         if std::mem::replace(&mut self.kills, kills) == kills {
             return Ok(());
         }
-        self.revives = false;
         let killed = self.gateway.kill(KillScope::All, KillCause::Signal);
         killed.map(drop).map_err(|error| failed(error, self.orders))
     }
@@ -317,10 +322,8 @@ impl<'a, 'm, C: Attachable, F: FeedHandler, H: OrderHandler, O: Observer>
         self.report_dropped();
         if let Some(deadline) = self.ends_by {
             if self.gateway.is_logged_out() || monotonic() >= deadline {
-                if self.revives {
-                    // It is in the journal, and nobody killed the next gateway.
-                    self.gateway.revive(KillScope::All);
-                }
+                // It is in the journal, and nobody killed the next gateway.
+                self.gateway.complete_end();
                 return Ok(true);
             }
             // Cancels that wait for their budget go first.
@@ -411,11 +414,7 @@ impl<'a, 'm, C: Attachable, F: FeedHandler, H: OrderHandler, O: Observer>
                 Err(error) => Answer::Failed(error.to_string()),
             },
             Command::AddInstrument(new) => self.add_instrument(&new),
-            Command::Kill(scope) => {
-                // Meant for the next gateway too, where one is ending.
-                self.revives &= scope != KillScope::All;
-                done(self.gateway.kill(scope, KillCause::Command).map(drop))
-            }
+            Command::Kill(scope) => done(self.gateway.kill(scope, KillCause::Command).map(drop)),
             Command::Revive(scope) => Answer::Done(self.gateway.revive(scope)),
             Command::Alive => {
                 self.gateway.keep_alive(KillScope::All);
@@ -438,11 +437,12 @@ impl<'a, 'm, C: Attachable, F: FeedHandler, H: OrderHandler, O: Observer>
                 Answer::HandedOver(self.gateway.hand_over(from, to))
             }
             Command::Stop => {
+                if self.ends_by.is_none() {
+                    self.open_before = self.count_open();
+                }
                 self.ends_by = Some(monotonic() + LOGOUT);
                 self.gateway.client_mut().stop();
-                let killed = self.gateway.kill(KillScope::All, KillCause::Command);
-                self.revives = matches!(killed, Ok(true));
-                done(killed.map(drop))
+                done(self.gateway.begin_end())
             }
         }
     }
@@ -462,9 +462,14 @@ impl<'a, 'm, C: Attachable, F: FeedHandler, H: OrderHandler, O: Observer>
         }
     }
 
+    fn count_open(&self) -> usize {
+        let mut count = 0;
+        self.gateway.visit_orders(|_| count += 1);
+        count
+    }
+
     fn glance(&mut self) -> Glance {
-        let mut open_orders = 0;
-        self.gateway.visit_orders(|_| open_orders += 1);
+        let open_orders = self.count_open();
         let client = self.gateway.client();
         let attached = self.slots.iter().map(|slot| client.owner(*slot).is_some()).collect();
         let market_position = client.market_position();

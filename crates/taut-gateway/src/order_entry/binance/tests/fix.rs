@@ -344,9 +344,9 @@ fn an_order_lives_by_its_reports() {
 
 #[test]
 fn a_refused_order_is_named_by_its_name_or_by_its_message() {
-    let refused = |lines: &Lines| {
+    let refused = |lines: &Lines, reject| {
         let (message, named) = (lines.handler.last_message(), Some(request(1)));
-        [VenueEvent::Refused { message, named }]
+        [VenueEvent::Refused { message, named, reject }]
     };
     let rejected = |code: &str, text: &str| {
         let mut lines = Lines::up();
@@ -355,7 +355,7 @@ fn a_refused_order_is_named_by_its_name_or_by_its_message() {
             "35=8|11={{1}}|14=0|32=0|38=0.003|39=8|40=2|44=43000.5|54=1|55=BTCUSDT|58={text}|59=1|\
              60=20231114-22:13:19.999000|150=8|25016={code}"
         ));
-        (heard, refused(&lines))
+        (heard, refused(&lines, VenueReject::Balance))
     };
     let (heard, refusal) = rejected("-2010", "Account has insufficient balance.");
     assert_eq!(heard, refusal);
@@ -367,7 +367,7 @@ fn a_refused_order_is_named_by_its_name_or_by_its_message() {
     lines.create(&terms()).unwrap();
     let message = lines.handler.last_message();
     let reject = format!("35=3|45={message}|58=Invalid symbol.|371=55|372=D|373=5|25016=-1121");
-    assert_eq!(lines.hear(&reject), refused(&lines));
+    assert_eq!(lines.hear(&reject), refused(&lines, VenueReject::UnknownSymbol));
     assert_eq!(lines.hear(&reject), [], "once");
 }
 
@@ -500,7 +500,7 @@ fn questions_are_asked_beside_and_have_numbers_of_their_own() {
     let message = lines.handler.last_message();
     assert!(lines.asked().contains("openOrders.status"));
     let heard = lines.frame(r#""status":400,"error":{"code":-1103,"msg":"Too many parameters."}"#);
-    assert_eq!(heard, [VenueEvent::Refused { message, named: None }]);
+    assert_eq!(heard, [VenueEvent::Refused { message, named: None, reject: VenueReject::Other }]);
 }
 
 /// No message of a FIX session has such a number.

@@ -118,7 +118,8 @@ fn an_order_that_ends_by_its_own_terms_or_is_refused_is_over() {
     line.create(&terms()).unwrap();
     let refused = line.fails(400, r#""code":-2010,"msg":"Account has insufficient balance.""#);
     let message = line.handler.last_message();
-    assert_eq!(refused, [VenueEvent::Refused { message, named: Some(request(1)) }]);
+    let (named, reject) = (Some(request(1)), VenueReject::Balance);
+    assert_eq!(refused, [VenueEvent::Refused { message, named, reject }]);
 }
 
 #[test]

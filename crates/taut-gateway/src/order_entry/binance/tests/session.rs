@@ -128,7 +128,8 @@ fn nothing_leaves_before_the_venue_says_so_once_a_limit_is_reached() {
         VENUE_MS, retry
     );
     let message = line.handler.last_message();
-    assert_eq!(line.fails(429, &error), [VenueEvent::Refused { message, named: Some(request(1)) }]);
+    let (named, reject) = (Some(request(1)), VenueReject::RateLimit);
+    assert_eq!(line.fails(429, &error), [VenueEvent::Refused { message, named, reject }]);
     let Err(NotSent::Throttled(until)) = line.cancel(1, 2) else { panic!() };
     assert!((until - START.mono - Nanos::from_secs(5)).0.abs() < 1_000_000, "{until:?}");
     line.pass(Nanos::from_secs(66));

@@ -3,7 +3,7 @@
 mod mutated;
 
 use taut_fix::CompId;
-use taut_oms::{ExecId, OrderEvent, OrderState, Rate};
+use taut_oms::{ExecId, OrderEvent, OrderState, Rate, VenueReject};
 use taut_order_entry::deribit::TickSteps;
 use taut_types::{InstrumentId, OrderFlags, OrderTerms, Price, Qty, Side, Symbol};
 
@@ -399,17 +399,23 @@ fn an_error_says_what_was_surely_not_done_and_nothing_of_what_nobody_knows() {
     line.create().unwrap();
     let message = line.handler.last_message();
     let named = Some(RequestId::create(ORDER));
-    assert_eq!(line.fails(11_054), [VenueEvent::Refused { message, named }]);
+    let reject = VenueReject::WouldTrade;
+    assert_eq!(line.fails(11_054), [VenueEvent::Refused { message, named, reject }]);
     for unknown in [11_094, 11_044] {
         line.create().unwrap();
         assert_eq!(line.fails(unknown), [], "{unknown}");
     }
-    for (code, is_over) in [(10_041, false), (11_044, true), (11_094, false)] {
+    for (code, is_over, reject) in [
+        (10_041, false, VenueReject::Halted),
+        (11_044, true, VenueReject::TooLate),
+        (11_094, false, VenueReject::Other),
+    ] {
         line.modify().unwrap();
         let events = line.fails(code);
         match events[..] {
             [VenueEvent::ChangeRefused(refused)] if code != 11_094 => {
                 assert_eq!((refused.is_over, refused.kind), (is_over, Some(RequestKind::Modify)));
+                assert_eq!(refused.reject, reject);
                 assert_eq!(refused.request, Some(RequestId { order: ORDER, version: 2 }));
             }
             [] if code == 11_094 => {}
@@ -419,7 +425,9 @@ fn an_error_says_what_was_surely_not_done_and_nothing_of_what_nobody_knows() {
     // Nothing of it is done, and the session is ended with it.
     line.create().unwrap();
     let message = line.handler.last_message();
-    assert_eq!(line.fails(10_028), [VenueEvent::Refused { message, named }, VenueEvent::Broken]);
+    let reject = VenueReject::RateLimit;
+    let refused = VenueEvent::Refused { message, named, reject };
+    assert_eq!(line.fails(10_028), [refused, VenueEvent::Broken]);
     assert!(matches!(line.create(), Err(NotSent::Throttled(_))));
 }
 
