@@ -30,6 +30,6 @@ pub use json::odd_json_keys;
 pub use link::{Faults, Link, LinkCounters};
 pub use mutate::mutate_json;
 pub use process::{Process, Run};
-pub use random::{Draw, Random, for_each_seed, for_each_seed_at_once, seeds};
+pub use random::{Draw, Random, for_each_seed, seeds};
 pub use turn::Turn;
 pub use until::{DEADLINE, Deadline, rest, until, until_some};

@@ -51,22 +51,6 @@ pub fn for_each_seed(all: Range<u64>, mut schedule: impl FnMut(u64, Random)) {
     assert!(failed.is_empty(), "these seeds failed: {failed:?}");
 }
 
-/// As [`for_each_seed`], each on a thread of its own: for schedules that wait more than they compute.
-///
-/// # Panics
-/// When a schedule did, with the seeds that failed.
-pub fn for_each_seed_at_once(all: Range<u64>, schedule: impl Fn(u64, Random) + Sync) {
-    let schedule = &schedule;
-    let failed: Vec<u64> = std::thread::scope(|scope| {
-        let run = |seed| (seed, scope.spawn(move || schedule(seed, Random::with_seed(seed))));
-        let running: Vec<_> = seeds(all).map(run).collect();
-        let failed =
-            running.into_iter().filter_map(|(seed, run)| run.join().is_err().then_some(seed));
-        failed.collect()
-    });
-    assert!(failed.is_empty(), "these seeds failed; TAUT_SEED=n replays one: {failed:?}");
-}
-
 /// The seeds to run: `all`, or the one of `TAUT_SEED=n`, or those of `TAUT_SEEDS=from..to`.
 #[must_use]
 pub fn seeds(all: Range<u64>) -> Range<u64> {

@@ -17,7 +17,7 @@ use taut_oms::Rate;
 use taut_order_entry::binance::rest_signature;
 use taut_order_entry::sign::{Ed25519Key, HmacKey};
 use taut_sys::{Anchoring, Clock, utc};
-use taut_testkit::for_each_seed_at_once;
+use taut_testkit::for_each_seed;
 use taut_tests::setup::{VenueAddresses, base64, gateway_config};
 use taut_types::{Instrument, InstrumentId, Nanos, Price, Qty, Side, Symbol};
 use taut_web_venue::binance::{Binance, BinanceSettings};
@@ -266,7 +266,7 @@ const BAD_DAY: Faults = Faults {
 
 #[test]
 fn under_faults_both_members_and_binance_agree_in_the_end() {
-    for_each_seed_at_once(0..3, |seed, random| {
+    for_each_seed(0..3, |seed, random| {
         let faults = Faults { seed, ..BAD_DAY };
         under_faults_all_agree_in_the_end::<WebSocketApi>(faults, random);
     });
@@ -274,7 +274,7 @@ fn under_faults_both_members_and_binance_agree_in_the_end() {
 
 #[test]
 fn under_faults_over_fix_both_members_and_binance_agree_in_the_end() {
-    for_each_seed_at_once(0..3, |seed, random| {
+    for_each_seed(0..3, |seed, random| {
         // What a session sends at once is one message here, so that fewer meet with a fault.
         let faults = Faults { seed, reject: 120, ..BAD_DAY };
         under_faults_all_agree_in_the_end::<Fix>(faults, random);

@@ -7,7 +7,7 @@ use taut_fix::CompId;
 use taut_gateway::{DeribitFix, DeribitJson, DeribitOrderSettings, Regions, Transport};
 use taut_market_data::deribit::DeribitFeed;
 use taut_oms::Rate;
-use taut_testkit::for_each_seed_at_once;
+use taut_testkit::for_each_seed;
 use taut_types::{Instrument, Side};
 use taut_web_venue::deribit::{Deribit, DeribitSettings};
 use taut_web_venue::{AccountSettings, Faults, KeySettings, Kind, MarketSettings};
@@ -147,7 +147,7 @@ fn over_fix_at_deribit_an_order_rests_trades_in_parts_is_changed_and_cancelled()
 
 #[test]
 fn under_faults_over_fix_both_members_and_deribit_agree_in_the_end() {
-    for_each_seed_at_once(0..4, |seed, random| {
+    for_each_seed(0..4, |seed, random| {
         // What a session sends at once is one message here, so that fewer meet with a fault.
         let faults = Faults {
             seed,
@@ -171,7 +171,7 @@ fn at_deribit_an_order_rests_trades_in_parts_is_changed_and_cancelled() {
 
 #[test]
 fn under_faults_both_members_and_deribit_agree_in_the_end() {
-    for_each_seed_at_once(0..3, |seed, random| {
+    for_each_seed(0..3, |seed, random| {
         let faults = Faults {
             seed,
             disconnect: 40,

@@ -163,8 +163,12 @@ impl<L: Language> World<'_, L> {
                 rest();
             }
             deadline.check(what, || {
-                let counters = self.gateways.each_ref().map(|gateway| gateway.counters());
-                format!("{counters:?} {:?}", self.orders())
+                let of = |gateway: &Running<'_, _, _>| {
+                    let stale: Vec<_> = gateway.stale_books().map(|(_, why)| why).collect();
+                    format!("{:?} {stale:?} {:?}", gateway.refusals(), gateway.counters())
+                };
+                let gateways = self.gateways.each_ref().map(of);
+                format!("{gateways:?} {:?}", self.orders())
             });
         }
     }
