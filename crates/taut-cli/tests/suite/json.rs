@@ -7,16 +7,18 @@ use crate::support::{Demo, TAUT};
 
 /// Each verb with `--json`, and the tests below `tests/tools` that run it. Each of them parses all
 /// of what it prints and has its keys looked at by `odd_json_keys`.
-const VERBS: [(&str, &str); 30] = [
+const VERBS: [(&str, &str); 33] = [
     ("bench waits", "channel/command.rs"),
     ("book verify", "book.rs"),
     ("demo", "../suite/outcome.rs"),
+    ("doctor", "doctor.rs"),
     ("engine replay", "engine.rs"),
     ("feed replay", "feed.rs"),
     ("fix decode", "fix_tools.rs"),
     ("gateway alive", "gateway.rs"),
     ("gateway cancel-all", "gateway.rs"),
     ("gateway drop", "gateway.rs"),
+    ("gateway hand-over", "gateway.rs"),
     ("gateway kill", "gateway.rs"),
     ("gateway limits", "gateway.rs"),
     ("gateway orders", "gateway.rs"),
@@ -30,6 +32,7 @@ const VERBS: [(&str, &str); 30] = [
     ("gateway stop", "gateway.rs"),
     ("ipc list", "ipc.rs"),
     ("ipc stat", "ipc.rs"),
+    ("jitter", "jitter.rs"),
     ("journal check", "journal.rs"),
     ("journal show", "journal.rs"),
     ("receive", "channel/command.rs"),

@@ -1,6 +1,7 @@
 //! Venue, gateway and strategies, each a process of its own that comes and goes by itself.
 // size: one world of processes, and all that is played in it
 
+/// Two strategies, of which one has the other's orders: `hand-over`.
 mod hand_over;
 
 use std::net::SocketAddr;
