@@ -32,4 +32,4 @@ pub use mutate::mutate_json;
 pub use process::{Process, Run};
 pub use random::{Draw, Random, for_each_seed, seeds};
 pub use turn::Turn;
-pub use until::{DEADLINE, Deadline, rest, until, until_some};
+pub use until::{DEADLINE, Deadline, until, until_some};

@@ -35,12 +35,6 @@ impl Deadline {
     }
 }
 
-/// Leaves the CPU to others for a moment: what a test turns by itself has nothing to do.
-pub fn rest() {
-    // PACE: peers that are turned in one thread wake nobody.
-    thread::sleep(PAUSE);
-}
-
 /// Looks again and again until something holds.
 ///
 /// # Panics

@@ -12,7 +12,7 @@ use taut_ipc::Segment;
 use taut_market_data::FeedHandler;
 use taut_oms::{OrderFilter, OrderState};
 use taut_sys::{Address, DatagramOptions, Socket, StreamOptions, monotonic, utc};
-use taut_testkit::{DEADLINE, Deadline, Draw, Random, rest, until};
+use taut_testkit::{DEADLINE, Deadline, Draw, Random, until};
 use taut_types::{Instrument, InstrumentId, Lots, Nanos, OrderTerms, Price, Side};
 use taut_venue::{FeedOutput, Flow, Venue, VenueConfig, VenueSockets};
 use taut_web_venue::{Door, DoorConfig, Faults, Faulty, Front};
@@ -136,8 +136,7 @@ struct World<'m, L: Language> {
 }
 
 impl<L: Language> World<'_, L> {
-    /// Whether anything happened.
-    fn poll(&mut self) -> bool {
+    fn poll(&mut self) {
         let is_due = self.stirring.as_ref().is_none_or(|it| monotonic().since(it.1) > STIRRED);
         if is_due
             && !self.are_ready()
@@ -148,27 +147,28 @@ impl<L: Language> World<'_, L> {
             self.stirring = Some((stream, monotonic()));
         }
         let now = Now { mono: monotonic(), utc: utc() };
-        let mut has_worked = self.venue.poll(now).expect("the venue goes on");
+        self.venue.poll(now).expect("the venue goes on");
         for gateway in &mut self.gateways {
-            has_worked |= gateway.poll().expect("a gateway goes on");
+            gateway.poll().expect("a gateway goes on");
             gateway.housekeeping().expect("a gateway goes on");
         }
-        has_worked
     }
 
     fn until(&mut self, what: &str, is_so: impl Fn(&Self) -> bool) {
         let deadline = Deadline::default();
         while !is_so(self) {
-            if !self.poll() {
-                rest();
-            }
+            self.poll();
             deadline.check(what, || {
                 let of = |gateway: &Running<'_, _, _>| {
                     let stale: Vec<_> = gateway.stale_books().map(|(_, why)| why).collect();
                     format!("{:?} {stale:?} {:?}", gateway.refusals(), gateway.counters())
                 };
                 let gateways = self.gateways.each_ref().map(of);
-                format!("{gateways:?} {:?}", self.orders())
+                let books = Side::BOTH.map(|side| {
+                    let seen = [0, 1].map(|member| self.levels(member, side));
+                    format!("{side:?}: expected {:?}, seen {seen:?}", self.expected(side))
+                });
+                format!("{books:?} {gateways:?} {:?}", self.orders())
             });
         }
     }
