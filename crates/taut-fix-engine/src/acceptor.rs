@@ -75,7 +75,9 @@ impl<A: Application, F: FnMut(&SessionSettings) -> A> Acceptor<A, F> {
             let application = make(&settings);
             Endpoint::open(settings, application)
         };
-        let sessions_max = named.len() + settings.dynamic_sessions_max;
+        // Without a `"*"` none is made, and there is no room for any.
+        let made_max = if dynamic.is_empty() { 0 } else { settings.dynamic_sessions_max };
+        let sessions_max = named.len() + made_max;
         let admission = Admission {
             connections_max: sessions_max.saturating_add(LOGGING_ON_MAX),
             per_source_max: sessions_max.saturating_add(LOGGING_ON_PER_SOURCE_MAX),
