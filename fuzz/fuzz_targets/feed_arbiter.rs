@@ -3,11 +3,11 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use taut_market_data::Soundness;
 use taut_market_data::feed::{
     Arbiter, ArbiterConfig, FeedConfig, Line, Recovery, RetransmitConfig, RetransmitRequest,
     RetransmitServer, SnapshotHead,
 };
-use taut_market_data::Soundness;
 use taut_types::{Nanos, SequenceNumber};
 
 fn config(kind: u8) -> ArbiterConfig {
