@@ -20,4 +20,7 @@ pub struct Counters {
     /// ResendRequests that were received and are answered: the peer has missed messages, and what
     /// the store does not have of them becomes a gap fill.
     pub resends: u64,
+    /// SequenceResets, gap fills or not, with which the peer passed over numbers: what they stood
+    /// for does not come any more.
+    pub passed_over: u64,
 }

@@ -72,8 +72,13 @@ impl<S: Store> Session<S> {
         let expected = self.store.next_incoming();
         let lowest = if is_gap_fill { message.sequence.saturating_add(1) } else { expected };
         match message.value(tag::NEW_SEQ_NO).and_then(parse_u64) {
-            Some(next) if next >= lowest && is_gap_fill => self.set_expected_by_fill(now, next),
-            Some(next) if next >= lowest => self.set_expected(now, next),
+            Some(next) if next >= lowest => {
+                self.counters.passed_over += u64::from(next > expected);
+                match is_gap_fill {
+                    true => self.set_expected_by_fill(now, next),
+                    false => self.set_expected(now, next),
+                }
+            }
             found => {
                 let (reason, tag) = match found {
                     Some(_) => (RejectReason::ValueIncorrect, None),

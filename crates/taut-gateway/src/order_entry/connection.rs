@@ -418,6 +418,10 @@ impl<H: OrderHandler> OrderSession<H> {
         if !matches!(self.phase, Phase::Reconciling | Phase::Up) {
             return;
         }
+        if self.handler.poll_passed_over() {
+            let open = self.table.open_orders().map(|order| order.id);
+            self.reconcile.begin(open, H::CAPABILITIES.tells_all);
+        }
         if self.handler.poll_missed() {
             self.reconcile.missed();
             self.comparison.missed();

@@ -303,6 +303,10 @@ impl OrderHandler for DeribitFix {
         self.link.poll_timeout()
     }
 
+    fn poll_passed_over(&mut self) -> bool {
+        self.link.poll_passed_over()
+    }
+
     fn poll_missed(&mut self) -> bool {
         self.link.poll_missed()
     }

@@ -54,6 +54,7 @@ pub(super) struct FixLink {
     reset_on_logon: bool,
     /// Requests of the venue to send again that are known here.
     resends: u64,
+    passed_over: u64,
 }
 
 impl FixLink {
@@ -74,6 +75,7 @@ impl FixLink {
             index: FieldIndex::with_capacity(FIELDS_MAX),
             reset_on_logon,
             resends: 0,
+            passed_over: 0,
         })
     }
 
@@ -150,6 +152,13 @@ impl FixLink {
 
     pub(super) fn poll_timeout(&self) -> Option<Nanos> {
         self.link.poll_timeout()
+    }
+
+    /// Whether the venue passed numbers of its own over since the last call: what it said under them
+    /// does not come any more.
+    pub(super) fn poll_passed_over(&mut self) -> bool {
+        let passed_over = self.link.session().counters().passed_over;
+        std::mem::replace(&mut self.passed_over, passed_over) != passed_over
     }
 
     /// Whether the venue asked for messages again since the last call, which it did not get.

@@ -206,6 +206,10 @@ impl OrderHandler for Fix44 {
         self.link.poll_timeout()
     }
 
+    fn poll_passed_over(&mut self) -> bool {
+        self.link.poll_passed_over()
+    }
+
     fn poll_missed(&mut self) -> bool {
         self.link.poll_missed()
     }

@@ -157,6 +157,12 @@ pub trait OrderHandler {
     /// The monotonic time at which [`handle_timeout`](Self::handle_timeout) has something to do.
     fn poll_timeout(&self) -> Option<Nanos>;
 
+    /// Whether messages of the venue were passed over since the last call, which do not come any
+    /// more: a report may have been among them.
+    fn poll_passed_over(&mut self) -> bool {
+        false
+    }
+
     /// Whether the venue missed messages of ours since the last call, which are not sent again: a
     /// question may be among them.
     fn poll_missed(&mut self) -> bool {

@@ -37,8 +37,8 @@ pub(super) struct Reconcile {
 }
 
 impl Reconcile {
-    /// A session begins with these orders open, of a venue that can be asked about all of them at
-    /// once, or not.
+    /// A session begins with these orders open, or the venue has passed over what it said of them.
+    /// It can be asked about all of them at once, or not.
     pub(super) fn begin(&mut self, open: impl Iterator<Item = ClientOrderId>, tells_all: bool) {
         self.disconnected();
         self.open.extend(open);

@@ -328,6 +328,10 @@ impl OrderHandler for BinanceFix {
         self.trading.poll_timeout().into_iter().chain(self.line.link.poll_timeout()).min()
     }
 
+    fn poll_passed_over(&mut self) -> bool {
+        self.line.link.poll_passed_over()
+    }
+
     fn poll_transmit(&mut self, now: Now) -> &[u8] {
         if self.is_up() {
             self.trading.write_leg(now, &mut self.line);
