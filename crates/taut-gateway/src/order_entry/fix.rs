@@ -154,8 +154,8 @@ impl FixLink {
         self.link.poll_timeout()
     }
 
-    /// Whether the venue passed numbers of its own over since the last call: what it said under them
-    /// does not come any more.
+    /// Whether the venue passed numbers of its own over since the last call: what it said under
+    /// them does not come any more.
     pub(super) fn poll_passed_over(&mut self) -> bool {
         let passed_over = self.link.session().counters().passed_over;
         std::mem::replace(&mut self.passed_over, passed_over) != passed_over
