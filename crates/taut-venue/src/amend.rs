@@ -15,7 +15,8 @@ use crate::clients::ClientIo;
 use crate::entry::check_order;
 use crate::error::VenueError;
 use crate::exchange::{Exchange, open_order};
-use crate::orders::{ClientId, ClientOrder, Known};
+use crate::identity::ClientId;
+use crate::orders::{ClientOrder, Known};
 use crate::reports::{Reporter, no_order_id, refusal};
 
 /// MassCancelRejectReason (532): an unknown security, and anything else.

@@ -6,8 +6,9 @@ use taut_io::{Handle, Io, Kernel};
 use taut_types::Nanos;
 
 use crate::connection::{Connection, Request, Terms};
+use crate::identity::{ClientId, SessionId};
 use crate::observer::Observer;
-use crate::orders::{ClientId, SESSIONS_MAX, SessionId};
+use crate::orders::SESSIONS_MAX;
 use crate::parked::Parked;
 
 /// What became of a logon.

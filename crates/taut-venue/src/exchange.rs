@@ -22,9 +22,10 @@ use crate::counters::VenueCounters;
 use crate::entry::{Refusal, check_order};
 use crate::error::VenueError;
 use crate::flow::{FlowStep, Top};
+use crate::identity::ClientId;
 use crate::lines::Lines;
 use crate::listing::{Listing, Listings};
-use crate::orders::{ClientId, ClientOrders, Known};
+use crate::orders::{ClientOrders, Known};
 use crate::pacing::{Flow, FlowPlayer};
 use crate::publisher::{Publisher, trade};
 use crate::reports::{Reporter, no_order_id, ord_rej_reason};
@@ -62,7 +63,11 @@ impl Exchange {
             engines: config.instruments.iter().map(|_| None).collect(),
             sizes: EngineConfig { order_capacity, level_capacity },
             events: Vec::with_capacity(EVENT_CAPACITY),
-            orders: ClientOrders::with_capacity(order_capacity, config.cl_ord_id_capacity),
+            orders: ClientOrders::with_capacity(
+                order_capacity,
+                config.cl_ord_id_capacity,
+                config.instruments.len(),
+            ),
             post_only: config.post_only,
             reporter: Reporter::new(),
             publisher: Publisher::new(lines, config.stream_id),

@@ -4,17 +4,18 @@
 //! [`Venue::wait`] sleeps until there is something again. It reads no clock: the caller says what
 //! time it is.
 //!
-//! - **Order entry** is FIX 4.4 over TCP, up to 8 clients. A client names itself by its
+//! - **Order entry** is FIX 4.4 over TCP, up to 64 clients. A client names itself by its
 //!   SenderCompID; the same name twice is refused. Every request gets exactly one answer: a
 //!   NewOrderSingle an ExecutionReport New or Rejected, an OrderCancelRequest an ExecutionReport
 //!   Canceled or an OrderCancelReject, an OrderCancelReplaceRequest an ExecutionReport Replaced (or
 //!   Canceled, when the new total has traded already) or an OrderCancelReject. Stops (OrdType 3 and
 //!   4), icebergs (MaxFloor), post-only orders (ExecInst 6), status requests of one order or of all
 //!   and mass cancels are taken, too, and so are requests for positions: what a client's trades
-//!   have made of each Account (1). ClOrdIDs are unique in a session, for all requests together; a
-//!   request names an order by its last ClOrdID. What is left of an immediate-or-cancel,
-//!   fill-or-kill or market order is reported as Expired, never as Canceled. OrderID (37) is the
-//!   order id of the feed.
+//!   have made of each Account (1). Of a client's positions 4,096 are told apart by account; beyond
+//!   them a trade under a further account counts under none. ClOrdIDs are unique in a session, for
+//!   all requests together; a request names an order by its last ClOrdID. What is left of an
+//!   immediate-or-cancel, fill-or-kill or market order is reported as Expired, never as Canceled.
+//!   OrderID (37) is the order id of the feed.
 //! - **Sessions** begin anew with every Logon, or last ([`VenueConfig::reset_on_logon`]): then what
 //!   a client has missed is sent again when it asks for it. Its orders are its own over all of its
 //!   connections, if they stay ([`VenueConfig::cancel_on_disconnect`]).
@@ -45,6 +46,7 @@ mod error;
 mod exchange;
 pub mod flow;
 mod holdings;
+mod identity;
 mod ids;
 mod lines;
 mod listing;

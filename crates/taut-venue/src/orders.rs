@@ -8,6 +8,7 @@ use taut_fix::{OrdStatus, ShortText};
 use taut_types::{Lots, OrderId, Price, Side};
 
 use crate::holdings::Holdings;
+use crate::identity::ClientId;
 use crate::ids::ById;
 
 /// How many clients a venue serves at once.
@@ -15,24 +16,6 @@ pub const SESSIONS_MAX: usize = 64;
 
 /// The ids of clients' orders start here; a flow's are below.
 const FIRST_CLIENT_ORDER: u64 = 1 << 63;
-
-/// A connection: its place, and a number that no other connection of the place has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SessionId {
-    pub slot: usize,
-    pub serial: u64,
-}
-
-/// A client, by its CompID: the same over all its connections.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ClientId(pub usize);
-
-impl ClientId {
-    /// Whose the engine says its orders are; 0 is the flow.
-    pub fn owner(self) -> u32 {
-        u32::try_from(self.0 + 1).unwrap_or(u32::MAX)
-    }
-}
 
 /// An order that the engine holds, or is about to take.
 #[derive(Clone, Copy, Debug)]
@@ -138,14 +121,18 @@ pub struct ClientOrders {
 }
 
 impl ClientOrders {
-    /// Room for so many open orders, and so many ClOrdIDs of each client.
-    pub fn with_capacity(order_capacity: usize, cl_ord_id_capacity: usize) -> Self {
+    /// Room for so many open orders, and so many ClOrdIDs of each client, of so many instruments.
+    pub fn with_capacity(
+        order_capacity: usize,
+        cl_ord_id_capacity: usize,
+        instrument_count: usize,
+    ) -> Self {
         Self {
             open: ById::with_capacity_and_hasher(
                 order_capacity.saturating_add(1),
                 Default::default(),
             ),
-            holdings: Holdings::new(),
+            holdings: Holdings::new(instrument_count),
             known: Vec::new(),
             renamed: ById::default(),
             cl_ord_id_capacity,
@@ -167,6 +154,7 @@ impl ClientOrders {
         if let Some(known) = self.known.get_mut(client.0) {
             known.reserve(self.cl_ord_id_capacity);
         }
+        self.holdings.reserve(client);
         self.renamed.reserve(self.cl_ord_id_capacity);
     }
 
@@ -176,6 +164,7 @@ impl ClientOrders {
         if let Some(known) = self.known.get_mut(client.0) {
             known.shrink_to_fit();
         }
+        self.holdings.shrink(client);
     }
 
     fn forget_what_is_over(&mut self, client: ClientId) {
@@ -253,8 +242,7 @@ impl ClientOrders {
     pub fn fill(&mut self, order_id: OrderId, price: Price, lots: Lots) -> Option<ClientOrder> {
         let order = self.open.get_mut(&order_id)?;
         order.fill(price, lots);
-        let holding = (order.client.0, order.account, order.place);
-        self.holdings.traded(holding, order.side(), lots);
+        self.holdings.traded(order.client, order.account, order.place, order.side(), lots);
         Some(*order)
     }
 

@@ -6,7 +6,8 @@ use taut_types::{Lots, Price, Qty};
 
 use crate::clients::ClientIo;
 use crate::exchange::Exchange;
-use crate::orders::ClientId;
+use crate::holdings::Holding;
+use crate::identity::ClientId;
 
 impl Exchange {
     /// Answers a RequestForPositions: a report for each position, or one that says that there is
@@ -19,11 +20,12 @@ impl Exchange {
         clients: &mut ClientIo<'_, impl Kernel>,
     ) {
         let now = self.stamp(now);
-        let held = self.orders.holdings.of(client.0, request.account);
+        let held = self.orders.holdings.held(client, request.account);
+        let total = held.clone().count();
         let none = PositionReport {
             report_id: LongText::from_u64(0),
             request_id: Some(request.request_id.into()),
-            total: u32::try_from(held.len()).ok(),
+            total: u32::try_from(total).ok(),
             result: NO_POSITIONS,
             business_day: now.utc,
             account: request.account.map(LongText::from),
@@ -32,12 +34,12 @@ impl Exchange {
             short: Qty::ZERO,
             settlement_price: Price(0),
         };
-        if held.is_empty() {
+        if total == 0 {
             return clients.answer(now, client, &none);
         }
-        for (number, ((_, account, place), lots)) in (1..).zip(&held) {
-            let of = &self.listings.all()[*place];
-            let last = self.last_price(*place).and_then(|last| of.instrument.price(last).ok());
+        for (number, &Holding { place, account, lots }) in (1..).zip(held) {
+            let of = &self.listings.all()[place];
+            let last = self.last_price(place).and_then(|last| of.instrument.price(last).ok());
             let qty = |lots: i64| of.instrument.qty(Lots(lots.max(0))).unwrap_or_default();
             let report = PositionReport {
                 report_id: LongText::from_u64(number),

@@ -20,8 +20,9 @@ use taut_fix::{
 };
 use taut_types::{HalfTicks, Lots, Nanos, OrderId, OrderType, Price, Qty, Side};
 
+use crate::identity::ClientId;
 use crate::listing::Listing;
-use crate::orders::{ClientId, ClientOrder, ClientOrders, DoneOrder};
+use crate::orders::{ClientOrder, ClientOrders, DoneOrder};
 
 /// By custom the OrderID (37) of what never became an order.
 pub fn no_order_id() -> LongText {
