@@ -133,9 +133,7 @@ impl OrderJournal {
     pub(crate) fn note_kill(&mut self, utc: Nanos, latched: Latched, is_latched: bool) {
         let missed = self.missed;
         self.note(utc, || Entry::KillSwitch { word: latched.to_word(), is_latched });
-        if let Some(writer) = &mut self.writer {
-            self.missed += u64::from(writer.commit().is_err());
-        }
+        self.commit();
         // A release that is missed leaves the next gateway stopped: that is told, and harmless.
         self.misses_kills |= self.missed != missed && is_latched;
     }
@@ -160,20 +158,24 @@ impl OrderJournal {
         rolled: impl Iterator<Item = Entry>,
         begun: Entry,
     ) {
-        let missed = self.missed;
-        rolled.for_each(|entry| self.note(utc, || entry));
-        if self.missed == missed {
-            self.note(utc, || begun);
+        let (missed, is_again) = (self.missed, self.misses_day);
+        for entry in rolled.chain(std::iter::once(begun)) {
+            self.note(utc, || entry);
+            if self.missed != missed {
+                break;
+            }
         }
-        if let Some(writer) = &mut self.writer {
-            self.missed += u64::from(writer.commit().is_err());
-        }
+        self.commit();
         self.misses_day = self.missed != missed;
+        if is_again {
+            // There is no room yet: that was no miss of something new.
+            self.missed = missed;
+        }
     }
 
     /// Whether the beginning of a day is to be written down anew.
-    pub(crate) fn take_missed_day(&mut self) -> bool {
-        std::mem::take(&mut self.misses_day)
+    pub(crate) const fn misses_day(&self) -> bool {
+        self.misses_day
     }
 
     /// Writes down anew what is stopped, when that could not be written when it was.

@@ -165,19 +165,19 @@ impl Positions {
     }
 
     /// A new day: bought, sold, realised and fees count from 0. Positions are carried at the
-    /// instrument's settlement price, or at their average where there is none; what that earns is
-    /// in the balances. `closed` gets each position of the old day as it was, settled, and as it
-    /// begins the new one.
+    /// settlement price, which is asked for with the instrument and what it is valued at, or at
+    /// their average where there is none; what that earns is in the balances. `closed` gets each
+    /// position of the old day as it was, settled.
     pub fn roll(
         &mut self,
-        settlement: impl Fn(InstrumentId) -> Option<Price>,
-        mut closed: impl FnMut(&PositionReport, &Position),
+        settlement: impl Fn(InstrumentId, Option<Price>) -> Option<Price>,
+        mut closed: impl FnMut(&PositionReport),
     ) {
         let Self { positions, instruments, balances, .. } = self;
         for (key, position) in positions {
             let worth = instruments.get(key.instrument.0 as usize).copied();
             let mut worth = worth.unwrap_or_default();
-            if let Some(price) = settlement(key.instrument) {
+            if let Some(price) = settlement(key.instrument, worth.mark) {
                 worth.mark = Some(price);
                 let before = *position;
                 position.settle(price, worth.lot_value);
@@ -185,7 +185,7 @@ impl Positions {
             }
             let report = position.report(*key, worth.lot_value, worth.mark);
             position.start_day();
-            closed(&report, position);
+            closed(&report);
         }
     }
 
@@ -208,12 +208,6 @@ impl Positions {
         let of = |key: &PositionKey| key.account == account && key.instrument == instrument;
         let own = self.positions.iter().filter(|(key, _)| of(key));
         Lots(own.fold(0, |sum: i64, (_, position)| sum.saturating_add(position.lots().0)))
-    }
-
-    /// What an instrument is valued at; nothing before the first price.
-    #[must_use]
-    pub fn marked(&self, instrument: InstrumentId) -> Option<Price> {
-        self.instruments.get(instrument.0 as usize)?.mark
     }
 
     /// Every position, valued at its mark.

@@ -83,6 +83,8 @@ impl RequestForPositions {
 pub struct RequestForPositionsAck {
     /// PosReqID (710) of the request.
     pub request_id: Option<LongText>,
+    /// TotalNumPosReports (727): how many reports follow.
+    pub total: Option<u32>,
     /// PosReqResult (728): 0 when the request was good, [`NO_POSITIONS`] when there is none.
     pub result: u32,
     /// Whether PosReqStatus (729) says that the request is refused.
@@ -95,11 +97,12 @@ impl RequestForPositionsAck {
     /// # Errors
     /// [`FixError::Malformed`] or [`FixError::PeerViolation`].
     pub fn decode(mut body: Body<'_, '_>) -> Result<Self, FixError> {
-        let (mut request_id, mut result, mut status) = (None, None, None);
+        let (mut request_id, mut total, mut result, mut status) = (None, None, None, None);
         for field in &mut body {
             let field = field?;
             match field.tag {
                 tag::POS_REQ_ID => field.once(&mut request_id, field.short()?)?,
+                tag::TOTAL_NUM_POS_REPORTS => field.once(&mut total, field.number_u32()?)?,
                 tag::POS_REQ_RESULT => field.once(&mut result, field.number_u32()?)?,
                 tag::POS_REQ_STATUS => field.once(&mut status, field.number_u32()?)?,
                 _ => field.ignored()?,
@@ -108,6 +111,7 @@ impl RequestForPositionsAck {
         let end = body.end();
         Ok(Self {
             request_id,
+            total,
             result: required(result, tag::POS_REQ_RESULT, end)?,
             is_refused: required(status, tag::POS_REQ_STATUS, end)? == REFUSED,
         })

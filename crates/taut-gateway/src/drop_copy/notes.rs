@@ -91,7 +91,11 @@ impl DropCopySource for Executions {
                     self.texts.retain(|(named, _)| *named != owner);
                     self.texts.push((owner, text_of(owner, &name)));
                 }
-                DropCopyNews::Instrument(instrument) => self.instruments.push(instrument),
+                // It may be told again, when a reload that failed is made again.
+                DropCopyNews::Instrument(instrument) => {
+                    self.instruments.truncate(instrument.id().0 as usize);
+                    self.instruments.push(instrument);
+                }
             }
         }
     }

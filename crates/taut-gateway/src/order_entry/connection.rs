@@ -290,7 +290,7 @@ impl<H: OrderHandler> OrderSession<H> {
 
     /// What the venue says does.
     #[inline]
-    fn handle_event(
+    pub(super) fn handle_event(
         &mut self,
         now: Now,
         event: &VenueEvent,
@@ -395,18 +395,29 @@ impl<H: OrderHandler> OrderSession<H> {
         self.looked_through = now;
         self.looks = self.looks.wrapping_add(1);
         let has_no_numbers = H::CAPABILITIES.framing == Framing::Messages;
-        let are_all_asked = has_no_numbers && self.looks.is_multiple_of(LOOKS);
+        if has_no_numbers && self.looks.is_multiple_of(LOOKS) {
+            self.ask_about_all();
+        }
         let is_wanted = |order: &&Order| {
             let OrderTerms { order_type, time_in_force, stop_price, .. } = order.terms;
             let is_immediate = matches!(time_in_force, TimeInForce::ImmediateOrCancel)
                 || matches!(time_in_force, TimeInForce::FillOrKill)
                 || order_type == OrderType::Market;
             let is_over = is_immediate && stop_price.is_none();
-            (is_over || are_all_asked) && now.since(order.sent_at) >= timeout
+            is_over && now.since(order.sent_at) >= timeout
         };
         for order in self.table.open_orders().filter(is_wanted) {
             self.reconcile.want(order.id);
         }
+    }
+
+    /// Has the venue asked about all open orders. Those with a request under way are left out: a
+    /// question that overtakes the request would be answered as if there was no such order, and a
+    /// request without an answer is asked about in its time.
+    fn ask_about_all(&mut self) {
+        let at_rest = |order: &&Order| order.pending().next().is_none();
+        let open = self.table.open_orders().filter(at_rest).map(|order| order.id);
+        self.reconcile.begin(open, H::CAPABILITIES.tells_all);
     }
 
     /// Asks what is to be asked; ends what is broken.
@@ -419,8 +430,7 @@ impl<H: OrderHandler> OrderSession<H> {
             return;
         }
         if self.handler.poll_passed_over() {
-            let open = self.table.open_orders().map(|order| order.id);
-            self.reconcile.begin(open, H::CAPABILITIES.tells_all);
+            self.ask_about_all();
         }
         if self.handler.poll_missed() {
             self.reconcile.missed();
@@ -431,6 +441,8 @@ impl<H: OrderHandler> OrderSession<H> {
             if self.is_left(left) {
                 let (message, since) = (self.send_question(io, now), now.mono);
                 self.reconcile.asked_all(MassQuestion { message, since });
+            } else if matches!(left, Err(NotSent::Throttled(_))) {
+                self.reconcile.asks_all_later();
             }
         }
         while let Some(order) = self.reconcile.next(now.mono, self.settings.request_timeout) {
@@ -646,7 +658,7 @@ fn positions(config: &GatewayConfig, instrument_capacity: usize) -> Positions {
 
 /// A report of an order.
 #[inline]
-pub(super) fn heard(
+fn heard(
     reports: &mut Reports,
     books: &mut Books<'_, '_>,
     reconcile: &mut Reconcile,

@@ -29,12 +29,10 @@ impl<H: OrderHandler> OrderSession<H> {
         settlement: impl Fn(InstrumentId) -> Option<Price>,
         mut closed: impl FnMut(&PositionReport),
     ) {
-        let Self { positions, instruments, earned_before, .. } = self;
-        let marks: Vec<_> = instruments.iter().map(|it| positions.marked(it.id())).collect();
-        let marked = |id: InstrumentId| marks.get(id.0 as usize).copied().flatten();
+        let Self { positions, earned_before, .. } = self;
         positions.roll(
-            |id| settlement(id).or_else(|| marked(id)),
-            |report, _| {
+            |id, mark| settlement(id).or(mark),
+            |report| {
                 *earned_before.entry(report.key).or_default() += report.realised - report.fees;
                 closed(report);
             },

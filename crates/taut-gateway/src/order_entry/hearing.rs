@@ -3,7 +3,6 @@
 use taut_sys::Clock;
 use taut_types::RequestId;
 
-use super::connection::heard;
 use super::copies::Copies;
 use super::handler::{OrderHandler, VenueEvent};
 use super::{OrderSession, at};
@@ -37,26 +36,10 @@ impl<H: OrderHandler> OrderSession<H> {
     /// A report as if it had come by the order session. What that said before counts once: trades
     /// by their name, or by the order's total.
     fn hear_copy(&mut self, clock: &Clock, event: &VenueEvent, updates: &mut Vec<OrderUpdate>) {
-        let now = at(clock, clock.now());
-        let Self { reports, table, risk, positions, instruments, journal, reconcile, .. } = self;
-        let parts = (&mut *table, risk, positions, &**instruments, journal);
-        let mut books = Self::books(parts, None, updates, now);
-        let repeated = reports.repeated();
-        match event {
-            VenueEvent::Report(report) => heard(reports, &mut books, reconcile, report),
-            VenueEvent::Unreadable(named) => {
-                let outcome = reports.unreadable(&mut books, *named);
-                if let Some(order) = outcome.order.filter(|_| outcome.asks) {
-                    reconcile.want(order.order);
-                }
-            }
-            _ => return,
-        }
+        let repeated = self.reports.repeated();
+        self.handle_event(at(clock, clock.now()), event, None, updates);
         // That a copy repeats is what it is for.
-        reports.set_repeated(repeated);
-        if let Some(order) = reports.take_ended() {
-            self.handler.over(order);
-        }
+        self.reports.set_repeated(repeated);
     }
 
     /// How the order of a report stands: state, what has traded, the newest request that was

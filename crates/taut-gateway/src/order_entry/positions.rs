@@ -132,9 +132,12 @@ impl<H: OrderHandler> OrderSession<H> {
         comparisons.last = found;
     }
 
-    /// Makes a position the venue's; nothing when it cannot be.
+    /// Makes a position the venue's, with what was traded since it was compared; nothing when it
+    /// cannot be.
     fn repair(&mut self, utc: Nanos, difference: &PositionDifference) -> Option<()> {
-        let PositionDifference { account, instrument, venue, .. } = *difference;
+        let PositionDifference { account, instrument, own, venue, .. } = *difference;
+        let since = self.positions.account(account, instrument).0.saturating_sub(own.0);
+        let venue = Lots(venue.0.saturating_add(since));
         let of = RiskInstrument::of(self.instruments.get(instrument.0 as usize)?)?;
         let price = self.price_of(account, instrument)?;
         let Owner { user, strategy } = Owner::HOUSE;

@@ -50,6 +50,11 @@ impl Reconcile {
         std::mem::replace(&mut self.asks_all, false)
     }
 
+    /// The question about all could not be asked yet: one by one would cost more.
+    pub(super) const fn asks_all_later(&mut self) {
+        self.asks_all = true;
+    }
+
     /// The venue has missed messages, which are not sent again: a question may be among them. What
     /// has no answer yet is asked once more.
     pub(super) fn missed(&mut self) {
@@ -152,5 +157,17 @@ mod tests {
         assert!(reconcile.next_mass());
         let next = [(); 4].map(|()| reconcile.next(Nanos::ZERO, LATE));
         assert_eq!(next, [Some(1), Some(2), Some(3), None].map(|id| id.map(ClientOrderId)));
+    }
+
+    /// The venue would be asked for more than it allows.
+    #[test]
+    fn nothing_is_asked_one_by_one_while_the_question_about_all_waits() {
+        let mut reconcile = Reconcile::default();
+        reconcile.begin(std::iter::once(ClientOrderId(3)), true);
+        assert!(reconcile.next_mass());
+        reconcile.asks_all_later();
+        assert_eq!(reconcile.next(Nanos::ZERO, LATE), None);
+        assert!(!reconcile.is_over() && reconcile.next_mass());
+        assert_eq!(reconcile.next(Nanos::ZERO, LATE), Some(ClientOrderId(3)));
     }
 }

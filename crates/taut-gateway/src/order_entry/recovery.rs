@@ -109,7 +109,7 @@ impl<H: OrderHandler> OrderSession<H> {
 
     /// Writes down anew what the journal could not take when it happened.
     pub(super) fn catch_up(&mut self, utc: Nanos) {
-        if self.journal.take_missed_day() {
+        if self.journal.misses_day() {
             self.note_day(utc);
         }
         let Self { journal, table, positions, instruments, risk, .. } = self;

@@ -136,8 +136,13 @@ impl End {
 
     /// There is no connection; the next attempt is made then.
     pub(super) fn end(&mut self, io: &mut Io<impl Kernel>, due: Nanos) {
-        if let State::Up(ws) = self.down_until(due) {
-            ws.abort(io);
+        match self.down_until(due) {
+            State::Up(ws) => ws.abort(io),
+            // A handle that is stale already closes nothing.
+            State::Connecting(stream) => {
+                let _ = io.close(stream);
+            }
+            State::Down(_) => {}
         }
     }
 

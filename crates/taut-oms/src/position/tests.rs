@@ -131,14 +131,14 @@ fn a_day_ends_at_the_settlement_price_and_the_next_begins_at_zero() {
     let traded = Trade { fee: Amount::whole(1), ..trade(Side::Buy, 100, 90) };
     positions.filled(KEY, &traded).unwrap();
     let mut days = Vec::new();
-    positions.roll(|_| Some(Price(93 * Price::SCALE)), |report, _| days.push(*report));
+    positions.roll(|_, _| Some(Price(93 * Price::SCALE)), |report| days.push(*report));
     assert_eq!((days[0].realised, days[0].fees), (Amount::whole(3), Amount::whole(1)));
     assert_eq!((days[0].unrealised, days[0].bought), (Amount::ZERO, Lots(100)));
     positions.mark(KEY.instrument, Price(94 * Price::SCALE));
     assert_eq!(shown(&positions), (100, Some(93.0), 0.0, 1.0));
     assert_eq!(report(&positions, KEY).bought, Lots::ZERO);
     // Without a settlement price it is carried as it was.
-    positions.roll(|_| None, |_, _| {});
+    positions.roll(|_, _| None, |_| {});
     assert_eq!(shown(&positions), (100, Some(93.0), 0.0, 1.0));
 }
 
@@ -156,8 +156,8 @@ fn what_a_day_earned_is_in_the_balances_before_and_after_a_restart() {
     let traded = Trade { fee: Amount::whole(1), ..trade(Side::Buy, 100, 90) };
     positions.filled(KEY, &traded).unwrap();
     let mut earned = Amount::ZERO;
-    let settlement = |_| Some(Price(93 * Price::SCALE));
-    positions.roll(settlement, |day, _| earned += day.realised - day.fees);
+    let settlement = |_, _| Some(Price(93 * Price::SCALE));
+    positions.roll(settlement, |day| earned += day.realised - day.fees);
     // A lot is a hundredth: it earned three, and cost one.
     assert_eq!((earned, has(&positions)), (Amount::whole(2), Amount::whole(1_002)));
     positions.filled(KEY, &trade(Side::Sell, 100, 94)).unwrap();
@@ -351,7 +351,7 @@ fn what_is_beyond_reason_does_not_panic() {
             let _ = positions.busted(KEY, &traded);
             let _ = positions.recover(KEY, Lots(price), traded.price);
             positions.mark(KEY.instrument, traded.price);
-            positions.roll(|_| Some(traded.price), |_, _| {});
+            positions.roll(|_, _| Some(traded.price), |_| {});
             assert_eq!(positions.reports().count(), 1);
         }
     });

@@ -26,6 +26,8 @@ pub(crate) struct Reading {
     /// The question for positions whose answers come, and its answers so far.
     position_question: Option<ShortText>,
     positions: u32,
+    /// How many there are, where its acknowledgement said so.
+    positions_total: Option<u32>,
 }
 
 impl Reading {
@@ -42,6 +44,7 @@ impl Reading {
         self.questions += 1;
         let id = ShortText::from_u64(self.questions);
         (self.position_question, self.positions, self.all_told) = (Some(id), 0, None);
+        self.positions_total = None;
         id
     }
 
@@ -120,8 +123,11 @@ impl Reading {
             return None;
         }
         self.positions += 1;
-        let is_last = report.total.is_none_or(|total| self.positions >= total);
-        let Some(symbol) = report.symbol.filter(|_| report.result == 0) else {
+        let total = report.total.or(self.positions_total);
+        let is_last = total.is_some_and(|total| self.positions >= total);
+        let is_one = report.result == 0 && total.is_some();
+        // Nobody would know which report is the last one.
+        let Some(symbol) = report.symbol.filter(|_| is_one) else {
             self.position_question = None;
             return Some(match report.result {
                 NO_POSITIONS => VenueEvent::AllPositionsTold,
@@ -145,6 +151,7 @@ impl Reading {
         if ack.request_id.is_some_and(|id| !self.is_position_question(&id)) {
             return None;
         }
+        self.positions_total = ack.total;
         let is_over = ack.is_refused || ack.result != 0;
         self.position_question.take_if(|_| is_over)?;
         Some(match ack.result {

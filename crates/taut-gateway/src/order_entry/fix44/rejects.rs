@@ -8,7 +8,10 @@ use taut_fix::{BusinessMessageReject, BusinessRejectReason, CancelRejectReason};
 use taut_oms::VenueReject;
 
 /// What words in Text (58) say; the first that is there counts.
-const WORDS: [(&[u8], VenueReject); 19] = [
+const WORDS: [(&[u8], VenueReject); 22] = [
+    (b"too_many_requests", VenueReject::RateLimit),
+    (b"too many requests", VenueReject::RateLimit),
+    (b"rate limit", VenueReject::RateLimit),
     (b"post-only", VenueReject::WouldTrade),
     (b"post only", VenueReject::WouldTrade),
     (b"post_only", VenueReject::WouldTrade),
@@ -94,6 +97,8 @@ mod tests {
             (Some(0), "insufficient funds", VenueReject::Balance),
             (None, "not_enough_funds", VenueReject::Balance),
             (None, "post_only_reject", VenueReject::WouldTrade),
+            (Some(99), "too_many_requests", VenueReject::RateLimit),
+            (Some(0), "Rate limit exceeded: too many orders", VenueReject::RateLimit),
             (Some(99), "no", VenueReject::Other),
             (Some(77), "", VenueReject::Other),
         ] {

@@ -84,6 +84,29 @@ fn a_position_is_made_the_venues_and_stays_so_over_a_restart() {
     assert_eq!((compared.made, compared.differences), (1, 0));
 }
 
+/// The trade comes with the answer that makes the difference certain.
+#[test]
+fn what_was_traded_since_the_answer_stays_when_a_position_is_made_the_venues() {
+    let segment = Segment::create("hostile", &Regions::LAYOUT).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let silent = "positions silent";
+    let mut world = after_a_cut(&segment, PositionRule::Repair, folder.path(), silent);
+    // Asked in vain, it begins anew.
+    world.step("cut");
+    world.pass(Nanos::from_millis(500));
+    let question = world.ends.venue.all_of("AN").last().unwrap();
+    let id = question.split("|710=").nth(1).and_then(|it| it.split('|').next()).unwrap();
+    let answer = format!("ap {id} 1 728=0|55=AAPL|702=1|703=TQ|704=9|730=10.5");
+    world.step(&format!("{NINE} + er F 1 E2 2 6"));
+    world.step(&answer);
+    world.pass(Nanos::from_millis(100));
+    let compared = world.ends.orders.position_comparisons();
+    assert_eq!((compared.differences, compared.repaired), (1, 1));
+    assert_eq!(compared.last, [difference(PositionOutcome::Repaired)]);
+    assert_eq!(world.position(), 11);
+    restart::assert_is_recovered(&world, folder.path(), "repaired");
+}
+
 #[test]
 fn a_position_without_a_price_is_not_repaired() {
     let segment = Segment::create("hostile", &Regions::LAYOUT).unwrap();
@@ -119,6 +142,28 @@ fn a_position_that_differs_stops_its_account() {
     world.create(ClientOrderId(3), 1);
     world.pass(Nanos::from_millis(1));
     assert_eq!(world.ends.venue.orders_of(ClientOrderId(3)), 1);
+}
+
+/// The first of two reports is not taken for both.
+#[test]
+fn positions_whose_number_nobody_says_are_not_compared() {
+    let of = |symbol: &str, lots: u32| {
+        let report = "raw 35=AP|721=1|710={id}|715=20120621|728=0";
+        format!("{report}|55={symbol}|702=1|703=TQ|704={lots}")
+    };
+    let both = format!("{} + {}", of("MSFT", 3), of("AAPL", 4));
+    let counted = "raw 35=AO|721=1|710={id}|727=2|728=0|729=0";
+    for (habit, comparisons) in
+        [(format!("positions {both}"), (0, 2)), (format!("positions {counted} + {both}"), (1, 1))]
+    {
+        let segment = Segment::create("hostile", &Regions::LAYOUT).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let world = after_a_cut(&segment, PositionRule::Halt, folder.path(), &habit);
+        let compared = world.ends.orders.position_comparisons();
+        assert_eq!((compared.made, compared.unanswered), comparisons, "{habit}");
+        assert_eq!(compared.differences, 0, "{habit}");
+        assert!(world.ends.orders.kill_switch().latched().next().is_none(), "{habit}");
+    }
 }
 
 #[test]

@@ -47,7 +47,7 @@ fn a_bust_and_the_end_of_a_day_are_as_if_it_had_been_so() {
     }
     positions.busted(KEY, &trade(Side::Buy, 1, 40_000)).unwrap();
     assert_eq!(shown(&positions), (3, Some(62_500.0), 0.0, -12e-5));
-    positions.roll(|_| Some(Price(50_000 * Price::SCALE)), |_, _| ());
+    positions.roll(|_, _| Some(Price(50_000 * Price::SCALE)), |_| ());
     assert_eq!(shown(&positions), (3, Some(50_000.0), 0.0, 0.0));
 }
 
