@@ -54,6 +54,7 @@ mod usage;
 mod venue;
 mod venue_control;
 mod web_venue;
+mod whole_file;
 
 pub use attach::{Attach, Attached};
 pub use binance::{BinanceInterval, BinanceKeys, BinanceOrders};

@@ -65,7 +65,7 @@ pub use process::{
     process_started, process_state, signal_process, started_by, wake_when_parent_dies,
 };
 pub use random::random_bytes;
-pub use sched::{available_cpus, pin_to_cpu, set_nice, set_timer_slack, yield_cpu};
+pub use sched::{available_cpus, pin_to_cpu, pinnable_cpus, set_nice, set_timer_slack, yield_cpu};
 pub use send_stamp::SendStamp;
 pub use signal::{
     StopSignal, catch_kill_signals, catch_reload_signals, catch_stop_signals, kill_requests,
@@ -74,6 +74,8 @@ pub use signal::{
 pub use socket::{ConnectProgress, PARTS_MAX, Socket};
 pub use tuning::{Tuned, Tuning, set_fifo_scheduling, set_idle_scheduling};
 pub use uring::{BufferLease, Uring, UringBuffers, UringCompletion, UringConfig};
-pub use usage::{MachineTimes, Usage, family_cpu, machine_times, thread_usage};
+pub use usage::{
+    CpuTotals, MachineTimes, Usage, cpu_totals, family_cpu, machine_times, thread_usage,
+};
 pub use visible::visible;
 pub use wait::{Wait, Waiter};

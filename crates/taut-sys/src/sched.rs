@@ -7,13 +7,36 @@ use taut_types::Nanos;
 
 use crate::error::{SysError, SysResult};
 
-/// The CPUs that this thread may run on, ascending.
+/// The CPUs that this thread may run on, ascending. CPUs that are isolated at the boot
+/// (`isolcpus`) are not among them, unless it was pinned there: [`pinnable_cpus`] has them.
 ///
 /// # Errors
 /// What `sched_getaffinity(2)` says.
 pub fn available_cpus() -> Result<Vec<usize>, SysError> {
     let set = sched_getaffinity(None).during("read affinity")?;
     Ok((0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect())
+}
+
+/// The CPUs that a thread of this process can be pinned to, ascending: those of its control group
+/// that are online, isolated ones too, whatever the affinity of the calling thread is.
+///
+/// Cost: a thread that asks for all CPUs, reads which of them the kernel gives it, and ends.
+///
+/// # Errors
+/// What `sched_setaffinity(2)` and `sched_getaffinity(2)` say; `EAGAIN` when no thread can be made.
+pub fn pinnable_cpus() -> Result<Vec<usize>, SysError> {
+    let ask = || {
+        let mut all = CpuSet::new();
+        (0..CpuSet::MAX_CPU).for_each(|cpu| all.set(cpu));
+        sched_setaffinity(None, &all).during("ask for all cpus")?;
+        available_cpus()
+    };
+    let no_thread = SysError::new("ask for all cpus", rustix::io::Errno::AGAIN);
+    // The affinity is the thread's own, which ends here.
+    std::thread::scope(|scope| {
+        let asking = std::thread::Builder::new().spawn_scoped(scope, ask);
+        asking.ok().and_then(|asking| asking.join().ok()).unwrap_or(Err(no_thread))
+    })
 }
 
 /// Pins the calling thread to one CPU.
@@ -64,6 +87,10 @@ mod tests {
             scope.spawn(|| {
                 let last = *cpus.last().expect("a cpu");
                 pin_to_cpu(last).expect("pin");
+                assert_eq!(available_cpus(), Ok(vec![last]));
+                // Who is pinned can be pinned elsewhere, and is not by being asked.
+                let pinnable = pinnable_cpus().expect("cpus");
+                assert!(cpus.iter().all(|cpu| pinnable.contains(cpu)), "{pinnable:?}");
                 assert_eq!(available_cpus(), Ok(vec![last]));
                 assert!(pin_to_cpu(1023).is_err());
                 assert!(pin_to_cpu(usize::MAX).is_err());

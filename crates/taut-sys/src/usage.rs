@@ -68,16 +68,82 @@ pub fn machine_times() -> Option<MachineTimes> {
     parse_machine_times(&std::fs::read_to_string("/proc/stat").ok()?)
 }
 
-/// `cpu  user nice system idle iowait irq softirq steal ...`; what guests had is in `user`.
-fn parse_machine_times(text: &str) -> Option<MachineTimes> {
-    let mut fields = text.strip_prefix("cpu ")?.lines().next()?.split_ascii_whitespace();
-    let mut next =
-        || fields.next()?.parse::<i64>().ok().map(|n| Nanos(n.saturating_mul(10_000_000)));
-    let (user, nice, system) = (next()?, next()?, next()?);
+fn parse_machine_times(stat: &str) -> Option<MachineTimes> {
+    let (_, totals) = cpu_totals(stat).find(|(cpu, _)| cpu.is_none())?;
+    Some(MachineTimes { busy: totals.busy(), stolen: totals.stolen, all: totals.all() })
+}
+
+/// What a CPU has done since the machine started, or all of them together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CpuTotals {
+    /// Programs ran, in user mode or in the kernel.
+    pub programs: Nanos,
+    /// The kernel served interrupts, which is the time of no program.
+    pub interrupts: Nanos,
+    /// It had work, and the hypervisor had it wait.
+    pub stolen: Nanos,
+    /// It had nothing to do.
+    pub idle: Nanos,
+}
+
+impl CpuTotals {
+    /// Programs and interrupts.
+    #[must_use]
+    pub fn busy(self) -> Nanos {
+        self.programs + self.interrupts
+    }
+
+    /// All of it.
+    #[must_use]
+    pub fn all(self) -> Nanos {
+        self.busy() + self.stolen + self.idle
+    }
+
+    /// What came after an earlier look.
+    #[must_use]
+    pub const fn since(self, earlier: Self) -> Self {
+        Self {
+            programs: self.programs.since(earlier.programs),
+            interrupts: self.interrupts.since(earlier.interrupts),
+            stolen: self.stolen.since(earlier.stolen),
+            idle: self.idle.since(earlier.idle),
+        }
+    }
+}
+
+/// Both together.
+impl std::ops::Add for CpuTotals {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            programs: self.programs + other.programs,
+            interrupts: self.interrupts + other.interrupts,
+            stolen: self.stolen + other.stolen,
+            idle: self.idle + other.idle,
+        }
+    }
+}
+
+/// The CPUs of the text of `/proc/stat`, each with its number, which all of them together have
+/// not. It counts in hundredths of a second. A line that is not whole is left out.
+pub fn cpu_totals(stat: &str) -> impl Iterator<Item = (Option<usize>, CpuTotals)> + '_ {
+    stat.lines().filter_map(parse_cpu)
+}
+
+/// `cpuN user nice system idle iowait irq softirq steal ...`; what guests had is in `user`.
+fn parse_cpu(line: &str) -> Option<(Option<usize>, CpuTotals)> {
+    let mut fields = line.split_ascii_whitespace();
+    let number = fields.next()?.strip_prefix("cpu")?;
+    let number = if number.is_empty() { None } else { Some(number.parse().ok()?) };
+    let mut next = || {
+        let hundredths = i64::try_from(fields.next()?.parse::<u64>().ok()?).unwrap_or(i64::MAX);
+        Some(Nanos(hundredths.saturating_mul(10_000_000)))
+    };
+    let programs = next()? + next()? + next()?;
     let idle = next()? + next()?;
-    let (irq, softirq, stolen) = (next()?, next()?, next()?);
-    let busy = user + nice + system + irq + softirq;
-    Some(MachineTimes { busy, stolen, all: busy + idle + stolen })
+    let (interrupts, stolen) = (next()? + next()?, next()?);
+    Some((number, CpuTotals { programs, interrupts, stolen, idle }))
 }
 
 #[cfg(test)]
@@ -95,6 +161,26 @@ mod tests {
             assert_eq!(parse_machine_times(text), None, "{text}");
         }
         assert!(machine_times().is_some_and(|times| times.busy > Nanos::ZERO));
+    }
+
+    #[test]
+    fn each_cpu_has_its_own_times_and_those_of_interrupts_are_apart() {
+        let text = "cpu  9 9 9 9 9 9 9 9\ncpu3 1 2 3 40 50 6 7 8 9 9\ncpux 1 1 1 1 1 1 1 1\nctxt 5";
+        let hundredths = |n: i64| Nanos(n * 10_000_000);
+        let third = CpuTotals {
+            programs: hundredths(6),
+            interrupts: hundredths(13),
+            stolen: hundredths(8),
+            idle: hundredths(90),
+        };
+        let cpus: Vec<_> = cpu_totals(text).collect();
+        assert_eq!(cpus.len(), 2);
+        assert_eq!(cpus[1], (Some(3), third));
+        assert_eq!((third.busy(), third.all()), (hundredths(19), hundredths(117)));
+        assert_eq!((third + third).since(third), third);
+        assert_eq!(third.since(third + third), CpuTotals::default());
+        let most = format!("cpu0 {}", format!("{} ", u64::MAX).repeat(8));
+        assert_eq!(cpu_totals(&most).map(|(_, it)| it.all()).next(), Some(Nanos::MAX));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde::Deserialize;
-use taut_sys::{UNIX_NAME_BYTES_MAX, available_cpus};
+use taut_sys::{UNIX_NAME_BYTES_MAX, pinnable_cpus};
 
 use crate::error::RunnerError;
 use crate::mistakes::{self, FileSettings, Mistake};
@@ -49,6 +49,22 @@ impl FileSettings for OnPaper {
 
     fn mistakes(&self) -> Vec<Mistake> {
         self.0.clone().on_paper().mistakes_but_of_secret()
+    }
+}
+
+/// A file that is read for a look at a machine, not to be run: neither that machine's CPUs nor the
+/// secret are looked at.
+#[derive(Deserialize)]
+#[serde(transparent)]
+struct ForMachine(GatewayFile);
+
+impl FileSettings for ForMachine {
+    fn start_paths_at(&mut self, folder: &Path) {
+        self.0.start_paths_at(folder);
+    }
+
+    fn mistakes(&self) -> Vec<Mistake> {
+        self.0.clone().on_paper().mistakes_of_text()
     }
 }
 
@@ -118,6 +134,17 @@ impl GatewayFile {
         Ok(file)
     }
 
+    /// The same for a look at the machine that it is meant for: nobody looks whether there is a
+    /// key, or a CPU of that number.
+    ///
+    /// # Errors
+    /// As [`GatewayFile::read_on_paper`].
+    pub fn read_for_machine(path: &Path) -> Result<Self, RunnerError> {
+        let ForMachine(mut file) = mistakes::from_file(path)?;
+        file.source = std::path::absolute(path).ok();
+        Ok(file)
+    }
+
     /// The same while a gateway runs on an earlier reading of it: where its secret is must stay as
     /// it is, and nobody looks whether it is still there.
     ///
@@ -130,9 +157,15 @@ impl GatewayFile {
     }
 
     fn mistakes_but_of_secret(&self) -> Vec<Mistake> {
+        let mut mistakes = self.mistakes_of_text();
+        mistakes.extend(self.mistake_of_cpu());
+        mistakes
+    }
+
+    /// What is wrong on every machine.
+    fn mistakes_of_text(&self) -> Vec<Mistake> {
         let mut mistakes = Vec::new();
         self.check_names(&mut mistakes);
-        self.check_machine(&mut mistakes);
         mistakes.extend(self.gateway.mistakes().into_iter().map(Mistake::from));
         mistakes.extend(self.mistakes_of_patterns());
         mistakes.extend(self.mistakes_of_room());
@@ -209,11 +242,9 @@ impl GatewayFile {
     }
 
     /// What only the machine can say: its CPUs.
-    fn check_machine(&self, mistakes: &mut Vec<Mistake>) {
-        let Ok(cpus) = available_cpus() else { return };
-        if let Some(cpu) = self.cpu.filter(|cpu| !cpus.contains(cpu)) {
-            mistakes.push(no_such_cpu("cpu", cpu, &cpus).into());
-        }
+    fn mistake_of_cpu(&self) -> Option<Mistake> {
+        let (cpu, cpus) = (self.cpu?, pinnable_cpus().ok()?);
+        (!cpus.contains(&cpu)).then(|| no_such_cpu("cpu", cpu, &cpus).into())
     }
 
     fn check_when_gone(
@@ -268,5 +299,46 @@ impl GatewayFile {
                 mistakes.push(Mistake::new(&key("user"), strategy.user, remedy));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::service::GATEWAY_SAMPLE;
+
+    /// As a shell on a machine that has isolated CPUs, which may be pinned to them all the same.
+    #[test]
+    fn a_cpu_outside_the_affinity_of_who_reads_the_file_is_one_of_this_machine() {
+        let cpus = pinnable_cpus().expect("CPUs");
+        let (Some(first), Some(last)) = (cpus.first().copied(), cpus.last()) else { return };
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("gateway.toml");
+        let text = GATEWAY_SAMPLE.replace("# cpu = 1", &format!("cpu = {last}"));
+        std::fs::write(&path, text).expect("a file");
+        let read = move || {
+            taut_sys::pin_to_cpu(first).expect("a CPU");
+            [GatewayFile::read(&path), GatewayFile::read_on_paper(&path)]
+        };
+        for file in std::thread::spawn(read).join().expect("a reader") {
+            assert_eq!(file.expect("right").cpu, Some(*last));
+        }
+    }
+
+    #[test]
+    fn a_look_at_the_machine_takes_every_cpu_and_keeps_what_paper_leaves_out() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("gateway.toml");
+        let read = |text: &str| {
+            std::fs::write(&path, text).expect("a file");
+            (GatewayFile::read_for_machine(&path), GatewayFile::read_on_paper(&path))
+        };
+        let text = GATEWAY_SAMPLE.replace("# cpu = 1", "cpu = 999");
+        let (machine, paper) = read(&text.replace("backups = []", "backups = [\"192.0.2.7:9\"]"));
+        let machine = machine.expect("right");
+        assert_eq!((machine.cpu, machine.session.backups.len()), (Some(999), 1));
+        assert!(paper.expect_err("no such CPU").to_string().contains("cpu = 999"));
+        let (machine, paper) = read(&format!("{GATEWAY_SAMPLE}\n[bogus]\nkey = 1\n"));
+        assert!(machine.is_err() && paper.is_err(), "what is wrong is wrong everywhere");
     }
 }

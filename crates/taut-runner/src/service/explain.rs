@@ -292,7 +292,7 @@ fn user_words(limits: &UserLimits) -> String {
 }
 
 /// What becomes of a strategy's open orders when it ends, where they are not cancelled.
-fn when_gone_words(strategy: &StrategySettings) -> Option<String> {
+pub(super) fn when_gone_words(strategy: &StrategySettings) -> Option<String> {
     let how_long = match strategy.keep_ms {
         Some(ms) => format!("{ms} ms long, and are cancelled then"),
         None => "as long as that takes".to_owned(),

@@ -277,6 +277,27 @@ impl StrategySettings {
         }
     }
 
+    /// Why it cannot trade in the gateway's thread, if so: it ends with the gateway then, is never
+    /// gone while the gateway trades, and its rounds are the gateway's.
+    pub(super) fn mistake_when_fused(&self) -> Option<RunnerError> {
+        let (key, value) = if let Some(ms) = self.dead_man_ms {
+            ("dead_man_ms", ms.to_string())
+        } else if let Some(ms) = self.keep_ms {
+            ("keep_ms", ms.to_string())
+        } else {
+            match &self.when_gone {
+                WhenGoneKey::Cancel => return None,
+                WhenGoneKey::Keep => ("when_gone", "\"keep\"".to_owned()),
+                WhenGoneKey::HandOverTo(heir) => {
+                    ("when_gone", format!("{{ hand_over_to = \"{heir}\" }}"))
+                }
+            }
+        };
+        let remedy = "left out for a strategy in the gateway's thread, which is there for as long \
+                      as the gateway";
+        Some(RunnerError::setting(&format!("strategy '{}': {key}", self.name), value, remedy))
+    }
+
     /// Whose its orders are.
     #[must_use]
     pub const fn owner(&self) -> Owner {

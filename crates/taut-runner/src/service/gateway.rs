@@ -21,7 +21,7 @@ use taut_types::Nanos;
 use crate::error::RunnerError;
 use crate::service::connections::{self, Connect, Connections};
 use crate::service::copy_reader::CopyReaderKeys;
-use crate::service::file::{GatewayFile, WhenGoneKey};
+use crate::service::file::GatewayFile;
 use crate::service::journal::keep;
 use crate::service::listener::Listener;
 use crate::service::place::Place;
@@ -54,11 +54,8 @@ pub fn serve_fused<S: Strategy + Send>(
     file.check()?;
     let strategy = file.strategy(name);
     let strategy = strategy.ok_or_else(|| RunnerError::Settings(file.unknown_strategy(name)))?;
-    if let WhenGoneKey::HandOverTo(heir) = &strategy.when_gone {
-        return Err(RunnerError::Settings(format!(
-            "'{name}' trades in the gateway's thread and ends with it: there is no one to hand its \
-             orders over to '{heir}'; leave its when_gone out"
-        )));
+    if let Some(mistake) = strategy.mistake_when_fused() {
+        return Err(mistake);
     }
     let owner = strategy.owner();
     start(file, Some(name), Fused { owner, make }, heard)

@@ -2,8 +2,6 @@
 //! thread that makes its segments.
 
 use std::fs;
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
@@ -14,6 +12,7 @@ use taut_types::{ContractKind, Instrument, Lots, Nanos};
 
 use crate::error::RunnerError;
 use crate::mistakes::Mistake;
+use crate::service::whole_file::write_whole;
 
 /// From one turn of housekeeping to the next.
 const TURN: Duration = Duration::from_millis(5);
@@ -170,13 +169,7 @@ fn check_instruments(
 
 fn write_instruments(file: &Path, lines: &[String]) -> Result<(), String> {
     let text = lines.join("\n") + "\n";
-    // It is whole under its name, or as it was.
-    let part = file.with_extension("part");
-    let options =
-        fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&part);
-    let written = options
-        .and_then(|mut part| part.write_all(text.as_bytes()))
-        .and_then(|()| fs::rename(&part, file));
+    let written = write_whole(file, text.as_bytes());
     written.map_err(|error| format!("{}: {error}", file.display()))
 }
 

@@ -21,6 +21,7 @@ use taut_types::{Instrument, InstrumentId, Nanos, RequestId, Side};
 
 use crate::control::{Channel, Incoming};
 use crate::error::RunnerError;
+use crate::service::explain::when_gone_words;
 use crate::service::file::GatewayFile;
 use crate::service::names::Names;
 use crate::service::place::Place;
@@ -243,12 +244,14 @@ impl<'a> Listener<'a> {
         let place = match answer {
             Answer::Dropped(place) => *place,
             Answer::Rolled(picture) => return self.day_ended(picture),
+            Answer::Told(line) => return self.told.push(line.clone()),
             _ => return,
         };
         if let Some(name) = self.end_attachment(place) {
+            let words = self.file.strategy(&name).and_then(when_gone_words);
+            let orders = words.unwrap_or_else(|| "its orders are cancelled".to_owned());
             self.told.push(format!(
-                "strategy '{name}' left its replies unread and was dropped; its orders are \
-                 cancelled"
+                "strategy '{name}' left its replies unread and was dropped; {orders}"
             ));
             *self.dropped.entry(name).or_default() += 1;
         }

@@ -1,14 +1,13 @@
 //! All that a gateway has at one moment, as a file.
 
-use std::fs;
-use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use taut_fix::{Precision, StampCache};
 use taut_types::Nanos;
 
 use crate::service::protocol::Snapshot;
+use crate::service::whole_file::write_whole;
 
 impl Snapshot {
     /// Writes it as JSON: the file is whole under its name, or as it was.
@@ -16,13 +15,9 @@ impl Snapshot {
     /// # Errors
     /// What the file system says.
     pub fn write(&self, path: &Path) -> io::Result<()> {
-        let part = path.with_added_extension("part");
-        let mut options = fs::OpenOptions::new();
-        let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&part)?;
-        serde_json::to_writer_pretty(&mut file, self)?;
-        file.write_all(b"\n")?;
-        file.sync_all()?;
-        fs::rename(&part, path)
+        let mut text = serde_json::to_vec_pretty(self)?;
+        text.push(b'\n');
+        write_whole(path, &text)
     }
 
     /// Its place among those of other moments.

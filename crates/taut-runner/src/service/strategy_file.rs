@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use taut_sys::{Wait, available_cpus};
+use taut_sys::{Wait, pinnable_cpus};
 use toml::Table;
 
 use crate::error::RunnerError;
@@ -114,7 +114,7 @@ impl<P: DeserializeOwned> FileSettings for StrategyFile<P> {
                 format!("the strategy's name at its gateways: 1 to {NAME_BYTES_MAX} bytes");
             mistakes.push(Mistake::new("name", &self.name, remedy));
         }
-        if let (Some(cpu), Ok(cpus)) = (self.cpu, available_cpus())
+        if let (Some(cpu), Ok(cpus)) = (self.cpu, pinnable_cpus())
             && !cpus.contains(&cpu)
         {
             mistakes.push(no_such_cpu("cpu", cpu, &cpus).into());
@@ -260,6 +260,21 @@ mod tests {
             let told = read::<NoParameters>(&text).expect_err(wrong);
             assert!(told.contains("2: gateways"), "{told}");
         }
+    }
+
+    /// As a shell on a machine that has isolated CPUs, which may be pinned to them all the same.
+    #[test]
+    fn a_cpu_outside_the_affinity_of_who_reads_the_file_is_one_of_this_machine() {
+        let cpus = pinnable_cpus().expect("CPUs");
+        let (Some(first), Some(last)) = (cpus.first().copied(), cpus.last()) else { return };
+        let text = format!("name = \"x\"\ncpu = {last}\n");
+        let reader = std::thread::spawn(move || {
+            taut_sys::pin_to_cpu(first).expect("a CPU");
+            read::<NoParameters>(&text)
+        });
+        assert_eq!(reader.join().expect("a reader").expect("right").cpu, Some(*last));
+        let told = read::<NoParameters>("name = \"x\"\ncpu = 999\n").expect_err("no such CPU");
+        assert!(told.contains("2: cpu = 999"), "{told}");
     }
 
     #[test]

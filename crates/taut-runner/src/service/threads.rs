@@ -62,6 +62,8 @@ pub enum Answer {
     Rolled(Box<Picture>),
     /// Unasked: the strategy of this place was dropped because it left its replies unread.
     Dropped(usize),
+    /// Unasked: a line for whoever runs the gateway.
+    Told(String),
     Failed(String),
 }
 

@@ -147,8 +147,16 @@ fn an_heir_that_cannot_be_is_named_and_none_is_for_a_strategy_in_the_gateways_th
     let keys = world.path("strategy.toml");
     std::fs::write(&keys, "name = \"second\"\n").expect("a file");
     let keys = keys.to_str().expect("a path");
-    let fused = run(&["gateway", "--config", path, "--fused", "touch", "--strategy", keys]);
-    let said = text(&fused.stderr);
-    assert_eq!(fused.status.code(), Some(2), "{said}");
-    assert!(said.contains("ends with it"), "{said}");
+    for (settings, words) in [
+        ("when_gone = { hand_over_to = \"first\" }", "when_gone = { hand_over_to = \"first\" }"),
+        ("when_gone = \"keep\"", "when_gone = \"keep\""),
+        ("when_gone = \"keep\"\nkeep_ms = 1000", "keep_ms = 1000"),
+        ("dead_man_ms = 2000", "dead_man_ms = 2000"),
+    ] {
+        world.write_settings(&format!("{settings}\n"));
+        let fused = run(&["gateway", "--config", path, "--fused", "touch", "--strategy", keys]);
+        let said = text(&fused.stderr);
+        assert_eq!(fused.status.code(), Some(2), "{said}");
+        assert!(said.contains(&format!("strategy 'second': {words}: must be left out")), "{said}");
+    }
 }

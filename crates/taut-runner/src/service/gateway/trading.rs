@@ -34,7 +34,6 @@ use crate::service::resolver::{Moved, follow};
 use crate::service::threads::{Answer, Command, Glance, Numbered, Picture, UNASKED};
 use crate::service::usage::Usage;
 use crate::settings::build_fees;
-use crate::stderr;
 
 use super::strategies::Attachable;
 
@@ -298,7 +297,10 @@ impl<'a, 'm, C: Attachable, F: FeedHandler, H: OrderHandler, O: Observer>
     /// Says what comparing positions with the venue's came to, after a logon.
     fn tell_positions(&mut self) {
         let news = self.differences.news(self.gateway.position_comparisons());
-        news.iter().for_each(|line| stderr::tell(line));
+        for line in news {
+            // Whoever prints may have to wait for a terminal: the thread that trades does not.
+            let _ = self.answers.send((UNASKED, Answer::Told(line)));
+        }
     }
 
     /// The venue is at other addresses: the next attempt to connect goes there.

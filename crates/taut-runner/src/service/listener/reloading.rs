@@ -10,7 +10,7 @@ use taut_types::Instrument;
 
 use super::{Listener, tell_names};
 use crate::service::balances::settlement;
-use crate::service::file::GatewayFile;
+use crate::service::file::{GatewayFile, StrategySettings};
 use crate::service::protocol::ControlReply;
 use crate::service::reload::Differences;
 use crate::service::reloading::Reloading;
@@ -137,15 +137,16 @@ impl Listener<'_> {
         fixed: &[String],
         kept: usize,
     ) -> Result<Vec<NewInstrument>, String> {
+        let fused = self.fused.as_ref().and_then(|name| file.strategy(name));
+        if let Some(mistake) = fused.and_then(StrategySettings::mistake_when_fused) {
+            return Err(mistake.to_string());
+        }
         if let Some(why) = refused(&self.file, file, fixed, kept) {
             return Err(why);
         }
         let rules = file.rules().map_err(|error| error.to_string())?;
         let instruments = file.instruments().map_err(|error| error.to_string())?;
         let more = new_instruments(file, &instruments, &rules.risk.groups, kept);
-        if let Some(journal) = file.journal.as_ref().filter(|_| !more.is_empty()) {
-            journal.note_instruments(&instruments)?;
-        }
         self.ask(Command::SetRules(Box::new(rules.risk.clone()), Box::new(file.watched())))?;
         tell_names(&self.news, file);
         self.rules = rules;
@@ -155,7 +156,10 @@ impl Listener<'_> {
     /// Has the trading thread take an instrument, in a round of its housekeeping: what happens
     /// meanwhile waits for one of them at the most.
     fn add_instrument(&mut self, new: &NewInstrument) -> Result<(), String> {
-        // Before the first execution in it.
+        // Before the first order and the first execution in it.
+        if let Some(journal) = &self.file.journal {
+            journal.note_instruments(&[&self.instruments[..], &[new.instrument]].concat())?;
+        }
         let _ = self.news.send(DropCopyNews::Instrument(new.instrument));
         self.ask(Command::AddInstrument(Box::new(*new)))?;
         self.instruments.push(new.instrument);
