@@ -4,9 +4,14 @@ use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Output, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
+use std::{fs, thread};
+
+use taut_types::Nanos;
 
 use crate::until::{DEADLINE, until_some};
+
+/// The step in which Linux tells CPU times to programs: USER_HZ is 100 everywhere.
+const TICK_MS: i64 = 10;
 
 /// A program that runs. It is killed and reaped when this is dropped, whatever happens before; what
 /// it writes is taken at once, so that it is never held back by a full pipe.
@@ -80,6 +85,44 @@ impl Process {
     /// When the system cannot say.
     pub fn is_running(&mut self) -> bool {
         self.child.try_wait().expect("the state of a child").is_none()
+    }
+
+    /// The memory that it has now, in KiB: the pages that are in place (VmRSS in proc(5)).
+    ///
+    /// # Panics
+    /// When the system does not say: it has ended.
+    #[must_use]
+    #[track_caller]
+    pub fn memory_kib(&self) -> u64 {
+        let status = self.told("status");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let memory = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
+        memory.unwrap_or_else(|| panic!("{} has no memory: it has ended", self.name))
+    }
+
+    /// What it has had of a CPU, for itself and in the kernel, in steps of 10 ms.
+    ///
+    /// # Panics
+    /// When the system does not say: it has ended and was reaped.
+    #[must_use]
+    #[track_caller]
+    pub fn cpu_time(&self) -> Nanos {
+        let stat = self.told("stat");
+        // Behind the name, which may hold anything: utime and stime are the 12th and the 13th.
+        let mut fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace();
+        let user = fields.nth(11).and_then(|ticks| ticks.parse::<i64>().ok());
+        let kernel = fields.next().and_then(|ticks| ticks.parse::<i64>().ok());
+        match (user, kernel) {
+            (Some(user), Some(kernel)) => Nanos::from_millis(TICK_MS * (user + kernel)),
+            _ => panic!("no CPU times of {} in {stat:?}", self.name),
+        }
+    }
+
+    /// What the system tells of it in a file of /proc.
+    #[track_caller]
+    fn told(&self, file: &str) -> String {
+        let told = fs::read_to_string(format!("/proc/{}/{file}", self.id()));
+        told.unwrap_or_else(|error| panic!("{}: /proc has no {file}: {error}", self.name))
     }
 
     /// What it has written to standard output so far.
@@ -284,6 +327,29 @@ mod tests {
         let place = format!("/proc/{}", process.id());
         drop(process);
         assert!(!std::path::Path::new(&place).exists());
+    }
+
+    #[test]
+    fn its_memory_and_its_cpu_time_are_told_while_it_runs() {
+        let process = shell("while :; do :; done");
+        until("it has had of a CPU", DEADLINE, || process.cpu_time() > Nanos::ZERO);
+        assert!((100..100_000).contains(&process.memory_kib()), "{} KiB", process.memory_kib());
+    }
+
+    #[test]
+    #[should_panic(expected = "/proc has no status")]
+    fn who_has_ended_has_no_memory() {
+        let mut process = shell(":");
+        process.end();
+        let _ = process.memory_kib();
+    }
+
+    #[test]
+    #[should_panic(expected = "/proc has no stat")]
+    fn who_has_ended_has_no_cpu_time() {
+        let mut process = shell(":");
+        process.end();
+        let _ = process.cpu_time();
     }
 
     #[test]

@@ -17,8 +17,6 @@ pub const SERVE: &str = "serve";
 /// A listener over ZMTP that sends, sends so much, so often.
 const MESSAGE: [u8; 256] = [7; 256];
 const EVERY: Nanos = Nanos::from_millis(1);
-/// Of a process's CPU time: USER_HZ is 100 on every Linux.
-const TICK: Nanos = Nanos::from_millis(10);
 const LOOK: Nanos = Nanos::from_micros(200);
 
 /// A process that listens.
@@ -169,27 +167,18 @@ impl Listener {
 
     /// Memory that is in use.
     pub fn memory_kib(&self) -> u64 {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.process.id()));
-        let status = status.unwrap_or_default();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-        let number = line.and_then(|line| line.split_whitespace().next());
-        number.and_then(|number| number.parse().ok()).unwrap_or(0)
+        self.process.memory_kib()
     }
 
     /// Open descriptors.
     pub fn open_count(&self) -> u64 {
         let entries = fs::read_dir(format!("/proc/{}/fd", self.process.id()));
-        entries.map_or(0, |entries| entries.count() as u64)
+        entries.expect("its descriptors").count() as u64
     }
 
-    /// What it has had of a CPU, in steps of ten milliseconds.
-    pub fn cpu(&self) -> Nanos {
-        let stat = fs::read_to_string(format!("/proc/{}/stat", self.process.id()));
-        let stat = stat.unwrap_or_default();
-        // Behind the name, which may hold anything: utime and stime are the 12th and the 13th.
-        let behind = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
-        let ticks = behind.split_whitespace().skip(11).take(2);
-        Nanos(ticks.filter_map(|it| it.parse::<i64>().ok()).sum::<i64>() * TICK.0)
+    /// What it has had of a CPU.
+    pub fn cpu_time(&self) -> Nanos {
+        self.process.cpu_time()
     }
 
     /// Waits until the connections of all who left are closed; what it waited for in vain.

@@ -147,12 +147,20 @@ fn under(attack: &Attack, good: Good, listener: &Listener, span: Nanos) -> Met {
             let stop = &stop;
             scope.spawn(move || (attack.run)(to, number, stop));
         }
-        let met = good_peer(good, listener, span);
-        stop.store(true, Ordering::Relaxed);
-        met
+        let _stop = StopOnDrop(&stop);
+        good_peer(good, listener, span)
     });
     met.strangers = attacks::come() - come;
     met
+}
+
+/// Tells strangers to stop, also when the listener has ended and is asked what it uses.
+struct StopOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for StopOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// Does nothing for a span.
@@ -184,7 +192,7 @@ impl Met {
 /// Comes again and again for a span, and stays beside that with another connection.
 fn good_peer(good: Good, listener: &Listener, span: Nanos) -> Met {
     let (mut met, mut visits) = (Met::default(), Visits::default());
-    let (begun, cpu) = (monotonic(), listener.cpu());
+    let (begun, cpu) = (monotonic(), listener.cpu_time());
     let mut steady = visits.first(good, listener.address);
     while monotonic() < begun + span || visits.count == 0 {
         visits.visit(good, listener.address);
@@ -202,7 +210,7 @@ fn good_peer(good: Good, listener: &Listener, span: Nanos) -> Met {
         met.open = met.open.max(listener.open_count());
         pace(BETWEEN_LOOKS);
     }
-    (met.cpu, met.visits) = (listener.cpu() - cpu, visits);
+    (met.cpu, met.visits) = (listener.cpu_time() - cpu, visits);
     met
 }
 
