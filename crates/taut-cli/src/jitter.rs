@@ -12,7 +12,7 @@ use taut_report::files;
 use taut_report::run::{directory, histogram_log};
 use taut_report::{Progress, Watch};
 use taut_sync::atomic::{AtomicU64, Ordering};
-use taut_sys::{available_cpus, stop_requests};
+use taut_sys::{available_cpus, pinnable_cpus, stop_requests};
 use taut_types::Nanos;
 
 use crate::doctor::cpu_list;
@@ -32,7 +32,7 @@ pub struct Arguments {
     /// How long
     #[arg(long, value_name = "N", default_value_t = 10.0)]
     seconds: f64,
-    /// The CPUs, such as 2,4-5 [default: all that this process may use]
+    /// The CPUs, such as 2,4-5, isolated ones too [default: those in the affinity of this process]
     #[arg(long, value_name = "LIST", value_parser = cpu_list)]
     cpus: Option<CpuList>,
     /// Print one line of JSON
@@ -84,18 +84,26 @@ impl Arguments {
             let text = format!("--seconds {}: must be 0.1 to 86400", self.seconds);
             return Err(Failure::Usage(text));
         }
-        let ours = available_cpus().map_err(|error| Failure::run("CPUs", error))?;
-        let all: CpuList = ours.iter().copied().collect();
-        let cpus = self.cpus.clone().unwrap_or_else(|| all.clone());
-        let others = cpus.without(&all);
-        if !others.is_empty() {
-            let text = format!("--cpus {cpus}: this process may not use CPU {others}, but {all}");
-            return Err(Failure::Usage(text));
-        }
+        let cpus = self.chosen_cpus()?;
         if let Some(out) = &self.out {
             directory::check_for(out, &FILES, self.overwrite)?;
         }
         Ok(cpus.iter().collect())
+    }
+
+    /// The CPUs that are named and that threads can be pinned to, or those of the affinity.
+    fn chosen_cpus(&self) -> Result<CpuList, Failure> {
+        let failed = |error| Failure::run("CPUs", error);
+        let Some(cpus) = self.cpus.clone() else {
+            return Ok(available_cpus().map_err(failed)?.into_iter().collect());
+        };
+        let all: CpuList = pinnable_cpus().map_err(failed)?.into_iter().collect();
+        let others = cpus.without(&all);
+        if others.is_empty() {
+            return Ok(cpus);
+        }
+        let text = format!("--cpus {cpus}: this process may not use CPU {others}, but {all}");
+        Err(Failure::Usage(text))
     }
 }
 

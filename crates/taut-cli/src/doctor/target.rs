@@ -15,11 +15,12 @@ pub fn cpu_list(text: &str) -> Result<CpuList, String> {
     list.ok_or_else(|| "a list of CPUs is needed, such as 2,4-5".to_owned())
 }
 
-/// The CPUs that are named, and what a gateway's file says. No key of a venue is read.
+/// The CPUs that are named, and what a gateway's file says. No key of a venue is read, and a CPU
+/// that this machine does not have is for the checks to tell.
 pub fn of(gateway: Option<&Path>, cpus: Option<&CpuList>) -> Result<Target, Failure> {
     let mut target = Target { cpus: cpus.cloned().unwrap_or_default(), ..Target::default() };
     let Some(path) = gateway else { return Ok(target) };
-    let file = GatewayFile::read_on_paper(path).map_err(failure)?;
+    let file = GatewayFile::read_for_machine(path).map_err(failure)?;
     target.cpus = target.cpus.iter().chain(file.cpu).collect();
     let wait = file.wait.unwrap_or(taut_sys::Wait::Block).name();
     target.gateway = Some(GatewayThread { cpu: file.cpu, wait });
@@ -57,6 +58,19 @@ mod tests {
         let target = of(Some(&path), None).expect("a target");
         assert_eq!((target.addresses, target.interfaces), (vec![Ipv4Addr::UNSPECIFIED], vec![]));
         assert!(target.gateway.is_some_and(|gateway| gateway.cpu.is_none()));
+    }
+
+    #[test]
+    fn a_file_is_judged_with_its_backups_and_with_a_cpu_that_is_not_there() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("gateway.toml");
+        let text = taut_runner::service::GATEWAY_SAMPLE
+            .replace("# cpu = 1", "cpu = 999")
+            .replace("backups = []", "backups = [\"192.0.2.7:9\"]");
+        std::fs::write(&path, text).expect("a file");
+        let target = of(Some(&path), None).expect("a target");
+        assert_eq!(target.cpus.to_string(), "999");
+        assert_eq!(target.addresses, [Ipv4Addr::LOCALHOST, Ipv4Addr::new(192, 0, 2, 7)]);
     }
 
     #[test]

@@ -65,6 +65,27 @@ fn a_busy_loop_on_the_cpus_is_named() {
     assert_eq!(output.status.code(), Some(1));
 }
 
+/// As an isolated CPU, which no shell has in its affinity.
+#[test]
+fn a_cpu_outside_the_affinity_of_who_asks_is_allowed() {
+    let cpus = taut_sys::available_cpus().expect("CPUs");
+    let last = cpus[cpus.len() - 1];
+    let (_folder, file) =
+        gateway_file(|sample| sample.replace("# cpu = 1", &format!("cpu = {last}")));
+    std::thread::scope(|scope| {
+        // A program that is started has the affinity of the thread that starts it.
+        scope.spawn(|| {
+            taut_sys::pin_to_cpu(cpus[0]).expect("a CPU");
+            let output = doctor(&["--json", "--for", &file]);
+            let said = String::from_utf8_lossy(&output.stderr);
+            let json: Value = serde_json::from_slice(&output.stdout).expect(&said);
+            let checks = json["checks"].as_array().expect("checks");
+            let it = checks.iter().find(|it| it["name"] == "cpus-allowed").expect("the check");
+            assert_eq!((&json["cpus"], &it["verdict"]), (&last.to_string().into(), &"ok".into()));
+        });
+    });
+}
+
 #[test]
 fn people_are_told_what_is_why_and_what_mends_it() {
     let output = doctor(&["--cpus", "0"]);

@@ -3,7 +3,7 @@
 use std::process::{Command, Output};
 
 use serde_json::Value;
-use taut_sys::{ProcessSignal, available_cpus, signal_process};
+use taut_sys::{ProcessSignal, available_cpus, pin_to_cpu, signal_process};
 use taut_testkit::{DEADLINE, Process, Run, Turn, odd_json_keys, until};
 
 fn taut(words: &[&str]) -> Command {
@@ -90,6 +90,29 @@ fn a_busy_loop_on_the_cpus_is_a_cause_of_hiccups() {
     let of = |name: &str| causes.iter().find(|it| it["cause"] == name).expect("a cause");
     assert!(of("descheduled")["sum_ns"].as_u64() > Some(10_000_000), "{row}");
     assert!(row["involuntary_switches"].as_u64() > Some(0), "{row}");
+}
+
+/// As an isolated CPU, which no shell has in its affinity.
+#[test]
+fn a_cpu_outside_the_affinity_can_be_named_and_is_not_there_by_default() {
+    let _turn = Turn::take();
+    let cpus = available_cpus().expect("CPUs");
+    let (first, last) = (cpus[0], cpus[cpus.len() - 1]);
+    let last_name = last.to_string();
+    let runs: [(&[&str], usize); 2] = [(&[], first), (&["--cpus", &last_name], last)];
+    std::thread::scope(|scope| {
+        // A program that is started has the affinity of the thread that starts it.
+        scope.spawn(|| {
+            pin_to_cpu(first).expect("a CPU");
+            for (words, cpu) in runs {
+                let output = jitter(&[&["--seconds", "0.2", "--json"], words].concat());
+                let said = String::from_utf8_lossy(&output.stderr);
+                assert!(output.status.success(), "{words:?}: {said}");
+                let text = String::from_utf8(output.stdout).expect("text");
+                assert_eq!(sums(&text), [cpu as u64], "{words:?}");
+            }
+        });
+    });
 }
 
 #[test]

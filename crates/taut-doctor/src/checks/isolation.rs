@@ -21,9 +21,9 @@ pub const CHECKS: &[Check] = &[
         name: "cpus-allowed",
         group: Group::Isolation,
         severity: Severity::Critical,
-        reads: "/proc/self/status (Cpus_allowed_list)",
-        wanted: "this user's processes may run on every CPU of a trading thread",
-        why: "a control group or an affinity that leaves a CPU out makes pinning fail",
+        reads: "sched_setaffinity(2), sched_getaffinity(2), in a thread of their own",
+        wanted: "a thread of this process can be pinned to every CPU of a trading thread",
+        why: "pinning to a CPU that the control group leaves out fails",
         cost: "nothing",
         look: allowed,
     },
@@ -94,11 +94,14 @@ fn online(machine: &Machine) -> Look {
 }
 
 fn allowed(machine: &Machine) -> Look {
-    let text = machine.field("/proc/self/status", "Cpus_allowed_list")?;
-    let allowed = CpuList::parse(&text).ok_or_else(|| Unseen(format!("'{text}' is no list")))?;
-    let barred = machine.cpus().without(&allowed);
+    let pinnable = match &machine.answers.pinnable {
+        None => return Err(Unseen("the kernel was not asked".to_owned())),
+        Some(Err(error)) => return Err(Unseen(error.to_string())),
+        Some(Ok(cpus)) => cpus,
+    };
+    let barred = machine.cpus().without(pinnable);
     let fix = || Fix::Advice(format!("add CPUs {barred} to the cpuset of this control group"));
-    Ok(Finding::judge(barred.is_empty(), format!("CPUs {allowed} may be used"), fix))
+    Ok(Finding::judge(barred.is_empty(), format!("CPUs {pinnable} may be used"), fix))
 }
 
 fn isolated(machine: &Machine) -> Look {

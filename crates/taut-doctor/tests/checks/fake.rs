@@ -67,7 +67,7 @@ const FILES: &[(&str, &str)] = &[
     (
         "/proc/self/status",
         "Name:\ttaut\nCapEff:\t0000000000003000\nSeccomp:\t0\n\
-      Cpus_allowed_list:\t0-3\n",
+      Cpus_allowed_list:\t0-2\n",
     ),
     (
         "/proc/self/limits",
@@ -141,6 +141,7 @@ impl Fake {
             },
             answers: Answers {
                 nics: BTreeMap::from([("eth0".to_owned(), nic())]),
+                pinnable: Some(Ok((0..4).collect())),
                 clock: Some(Ok(ClockDiscipline {
                     is_synchronised: true,
                     error_expected: Nanos(30_000),

@@ -18,7 +18,7 @@ const SPOILT: &[(&str, Spoil, &str, &str)] = &[
     ),
     (
         "cpus-allowed",
-        |it| it.set("/proc/self/status", "CapEff:\t3000\nSeccomp: 0\nCpus_allowed_list:\t0-2"),
+        |it| it.answers.pinnable = Some(Ok((0..3).collect())),
         "CPUs 0-2 may be used",
         "CPUs 3",
     ),
