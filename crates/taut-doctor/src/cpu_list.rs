@@ -89,6 +89,12 @@ impl CpuList {
         self.iter().filter(|cpu| other.contains(*cpu)).collect()
     }
 
+    /// Those that are in the one, the other, or both.
+    #[must_use]
+    pub fn or(&self, other: &Self) -> Self {
+        self.iter().chain(other.iter()).collect()
+    }
+
     /// Those that are not in `other`.
     #[must_use]
     pub fn without(&self, other: &Self) -> Self {

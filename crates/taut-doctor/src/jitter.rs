@@ -12,17 +12,18 @@
 mod gaps;
 mod spinner;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
 use serde::Serialize;
-use taut_sys::{Anchoring, Clock, SysError, monotonic, utc};
+use taut_sys::{Anchoring, Clock, CpuTotals, SysError, monotonic, utc};
 use taut_types::Nanos;
 
 use crate::interrupts::Interrupts;
-use crate::sample::cpu_ticks;
+use crate::sample::cpus;
 pub use gaps::{ABOVE, CAUSE_MIN, Cause, GAP_MIN, Gap, Gaps, WORST_MAX};
 
 /// How often whoever waits for the threads is told how far they are. Each time is a hiccup of some
@@ -117,20 +118,20 @@ pub fn measure(
 /// What the kernel counts by CPU.
 struct Counters {
     interrupts: Interrupts,
-    stat: String,
+    cpus: BTreeMap<usize, CpuTotals>,
 }
 
 impl Counters {
     fn read() -> Self {
         let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
-        Self { interrupts: Interrupts::parse(&read("/proc/interrupts")), stat: read("/proc/stat") }
+        Self {
+            interrupts: Interrupts::parse(&read("/proc/interrupts")),
+            cpus: cpus(&read("/proc/stat")),
+        }
     }
 
     fn complete(&self, after: &Self, cpu: usize, seen: spinner::Seen) -> CpuJitter {
-        let stolen = |stat: &str| cpu_ticks(stat).get(&cpu).map(|ticks| ticks.stolen);
-        let hundredths = stolen(&after.stat)
-            .zip(stolen(&self.stat))
-            .map(|(after, before)| after.saturating_sub(before));
+        let stolen = after.cpus.get(&cpu).zip(self.cpus.get(&cpu));
         let interrupts = after.interrupts.since(&self.interrupts, cpu).into_iter();
         let spinner::Seen { gaps, switches, page_faults } = seen;
         CpuJitter {
@@ -138,7 +139,7 @@ impl Counters {
             gaps,
             switches,
             page_faults,
-            stolen: hundredths.map(|count| Nanos(count.cast_signed().saturating_mul(10_000_000))),
+            stolen: stolen.map(|(after, before)| after.since(*before).stolen),
             interrupts: interrupts
                 .map(|(line, what, count)| InterruptCount { line, what, count })
                 .collect(),

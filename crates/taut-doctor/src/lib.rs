@@ -36,5 +36,5 @@ pub use finding::{Finding, Fix, Unseen, Verdict};
 pub use interrupts::{InterruptLine, Interrupts};
 pub use judged::Judged;
 pub use machine::Machine;
-pub use sample::{CpuTicks, Sample, Task};
+pub use sample::{Sample, Task};
 pub use target::{GatewayThread, Target};

@@ -13,9 +13,18 @@ pub fn sysctl(machine: &Machine, key: &str, is_ok: impl Fn(i64) -> bool, wanted:
     Ok(Finding::judge(is_ok(value), format!("{key} = {value}"), || Fix::sysctl(key, wanted)))
 }
 
-/// The CPUs that are online and not judged: where everything else belongs.
+/// The CPUs that are online, not judged, and not isolated for somebody else: where everything else
+/// belongs.
 pub fn other_cpus(machine: &Machine) -> Result<CpuList, Unseen> {
-    Ok(machine.cpu_list("/sys/devices/system/cpu/online")?.without(machine.cpus()))
+    let online = machine.cpu_list("/sys/devices/system/cpu/online")?;
+    Ok(online.without(machine.cpus()).without(&machine.isolated_cpus().unwrap_or_default()))
+}
+
+/// A parameter of the kernel's command line for the CPUs that are judged, and for those that have
+/// it `already`: the kernel is told of all in one list.
+pub fn boot_for_cpus(machine: &Machine, parameter: &str, already: &CpuList) -> Fix {
+    let cpus = already.or(machine.cpus());
+    with_others(machine, |_| Fix::Boot(format!("{parameter}{cpus}")))
 }
 
 /// What mends a machine that has another CPU for everything else, and advice for one without.

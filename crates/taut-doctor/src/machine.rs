@@ -112,6 +112,16 @@ impl Machine {
             .ok_or_else(|| Unseen(format!("{path} says '{text}', which is no list")))
     }
 
+    /// The CPUs that the scheduler leaves alone, since the boot or by a control group.
+    pub(crate) fn isolated_cpus(&self) -> Result<CpuList, Unseen> {
+        let by_boot = self.cpu_list("/sys/devices/system/cpu/isolated");
+        let by_group = self.cpu_list("/sys/fs/cgroup/cpuset.cpus.isolated");
+        match (by_boot, by_group) {
+            (Ok(boot), Ok(group)) => Ok(boot.or(&group)),
+            (boot, group) => boot.or_else(|unseen| group.map_err(|_| unseen)),
+        }
+    }
+
     /// The mask of CPUs that a file holds.
     pub(crate) fn cpu_mask(&self, path: &str) -> Result<CpuList, Unseen> {
         let text = self.text(path)?;
@@ -237,12 +247,11 @@ impl Machine {
         if !self.target.cpus.is_empty() {
             return self.target.cpus.clone();
         }
-        let list = |path: &str| self.cpu_list(path).unwrap_or_default();
-        let isolated = list("/sys/devices/system/cpu/isolated");
+        let isolated = self.isolated_cpus().unwrap_or_default();
         if !isolated.is_empty() {
             return isolated;
         }
-        let online = list("/sys/devices/system/cpu/online");
+        let online = self.cpu_list("/sys/devices/system/cpu/online").unwrap_or_default();
         let last = online.iter().next_back().or_else(|| {
             let [_, after] = &self.samples;
             after.cpus.keys().next_back().copied()

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use taut_sys::{CpuTotals, cpu_totals};
+
 use crate::interrupts::Interrupts;
 
 /// A thread, as `/proc/PID/task/TID/stat` has it.
@@ -19,44 +21,13 @@ pub struct Task {
     pub ticks: u64,
 }
 
-/// The time of a CPU, in ticks of a hundredth of a second.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CpuTicks {
-    /// The hypervisor had it wait while it had work.
-    pub stolen: u64,
-    /// Some program ran, or the kernel did.
-    pub busy: u64,
-    /// All of it.
-    pub all: u64,
-}
-
-impl CpuTicks {
-    /// This and another time.
-    pub(crate) const fn and(self, other: Self) -> Self {
-        Self {
-            stolen: self.stolen.saturating_add(other.stolen),
-            busy: self.busy.saturating_add(other.busy),
-            all: self.all.saturating_add(other.all),
-        }
-    }
-
-    /// What came after an earlier look.
-    pub(crate) const fn since(self, earlier: Self) -> Self {
-        Self {
-            stolen: self.stolen.saturating_sub(earlier.stolen),
-            busy: self.busy.saturating_sub(earlier.busy),
-            all: self.all.saturating_sub(earlier.all),
-        }
-    }
-}
-
 /// One look.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
     /// The threads, by their numbers.
     pub tasks: BTreeMap<u32, Task>,
-    /// The CPUs.
-    pub cpus: BTreeMap<usize, CpuTicks>,
+    /// What the CPUs did since the boot.
+    pub cpus: BTreeMap<usize, CpuTotals>,
     /// Interrupts so far.
     pub interrupts: Interrupts,
 }
@@ -70,27 +41,15 @@ impl Sample {
         let read = |name: &str| fs::read_to_string(proc.join(name)).unwrap_or_default();
         Self {
             tasks: tasks(&proc),
-            cpus: cpu_ticks(&read("stat")),
+            cpus: cpus(&read("stat")),
             interrupts: Interrupts::parse(&read("interrupts")),
         }
     }
 }
 
-/// The CPUs of `/proc/stat`: `cpuN user nice system idle iowait irq softirq steal ...`.
-pub(crate) fn cpu_ticks(stat: &str) -> BTreeMap<usize, CpuTicks> {
-    let line = |line: &str| {
-        let mut words = line.split_ascii_whitespace();
-        let cpu = words.next()?.strip_prefix("cpu")?.parse().ok()?;
-        let times: Vec<u64> = words.take(8).map_while(|word| word.parse().ok()).collect();
-        let sum = |fields: &[usize]| {
-            let times = fields.iter().filter_map(|field| times.get(*field));
-            times.fold(0, |sum: u64, time| sum.saturating_add(*time))
-        };
-        let (busy, stolen) = (sum(&[0, 1, 2, 5, 6]), sum(&[7]));
-        let all = busy.saturating_add(sum(&[3, 4, 7]));
-        Some((cpu, CpuTicks { stolen, busy, all }))
-    };
-    stat.lines().filter_map(line).collect()
+/// The CPUs of the text of `/proc/stat`, by their numbers.
+pub(crate) fn cpus(stat: &str) -> BTreeMap<usize, CpuTotals> {
+    cpu_totals(stat).filter_map(|(cpu, totals)| Some((cpu?, totals))).collect()
 }
 
 fn tasks(proc: &Path) -> BTreeMap<u32, Task> {

@@ -18,7 +18,12 @@ const BOOT: &str = r#"
 if command -v grubby >/dev/null 2>&1; then
     grubby --update-kernel=ALL --args="$parameters"
 elif [ -f /etc/default/grub ]; then
-    sed -i.before-taut "s|^GRUB_CMDLINE_LINUX=\"\(.*\)\"|GRUB_CMDLINE_LINUX=\"\1 $parameters\"|" \
+    cp /etc/default/grub /etc/default/grub.before-taut
+    # The kernel takes the first list of CPUs: an earlier one goes.
+    for parameter in $parameters; do
+        sed -i "/^GRUB_CMDLINE_LINUX/s|\([\" ]\)${parameter%%=*}=[^\" ]*|\1|g" /etc/default/grub
+    done
+    sed -i "s|^GRUB_CMDLINE_LINUX=\"\(.*\)\"|GRUB_CMDLINE_LINUX=\"\1 $parameters\"|" \
         /etc/default/grub
     if command -v update-grub >/dev/null 2>&1; then
         update-grub

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use taut_sys::CpuTotals;
+use taut_types::Nanos;
+
 use crate::check::{Check, Group, Severity};
 use crate::finding::{Finding, Fix, Unseen};
 use crate::look::Look;
 use crate::machine::Machine;
-use crate::sample::CpuTicks;
 
 pub const CHECKS: &[Check] = &[
     Check {
@@ -87,17 +89,17 @@ fn virtual_machine(machine: &Machine) -> Look {
 
 fn stolen(machine: &Machine) -> Look {
     let [before, after] = &machine.samples;
-    let (mut just_now, mut since_boot) = (CpuTicks::default(), CpuTicks::default());
+    let (mut just_now, mut since_boot) = (CpuTotals::default(), CpuTotals::default());
     for cpu in machine.cpus().iter() {
         let Some(now) = after.cpus.get(&cpu) else { continue };
         let then = before.cpus.get(&cpu).copied().unwrap_or(*now);
-        just_now = just_now.and(now.since(then));
-        since_boot = since_boot.and(*now);
+        just_now = just_now + now.since(then);
+        since_boot = since_boot + *now;
     }
-    if since_boot.all == 0 {
+    if since_boot.all() == Nanos::ZERO {
         return Err(Unseen("/proc/stat does not tell of these CPUs".to_owned()));
     }
-    let per_mille = |it: CpuTicks| it.stolen.saturating_mul(1_000) / it.all.max(1);
+    let per_mille = |it: CpuTotals| it.stolen.0.saturating_mul(1_000) / it.all().0.max(1);
     let (now, ever) = (per_mille(just_now), per_mille(since_boot));
     let found =
         format!("{}.{}% just now, {}.{}% since the boot", now / 10, now % 10, ever / 10, ever % 10);

@@ -3,7 +3,7 @@
 use crate::check::{Check, Group, Severity};
 use crate::cpu_list::CpuList;
 use crate::finding::{Finding, Fix, Unseen};
-use crate::look::{Look, with_others};
+use crate::look::{Look, boot_for_cpus, with_others};
 use crate::machine::Machine;
 
 pub const CHECKS: &[Check] = &[
@@ -105,20 +105,16 @@ fn allowed(machine: &Machine) -> Look {
 }
 
 fn isolated(machine: &Machine) -> Look {
-    let by_boot = machine.cpu_list("/sys/devices/system/cpu/isolated");
-    let by_group = machine.cpu_list("/sys/fs/cgroup/cpuset.cpus.isolated");
-    let isolated: CpuList = match (&by_boot, &by_group) {
-        (Err(unseen), Err(_)) => return Err(unseen.clone()),
-        _ => by_boot.iter().chain(&by_group).flat_map(CpuList::iter).collect(),
-    };
+    let isolated = machine.isolated_cpus()?;
     let shared = machine.cpus().without(&isolated);
     let found = match isolated.is_empty() {
         true => "no CPU is isolated".to_owned(),
         false => format!("CPUs {isolated} are isolated"),
     };
-    let cpus = machine.cpus();
-    let boot = |_: &CpuList| Fix::Boot(format!("isolcpus=managed_irq,domain,{cpus}"));
-    Ok(Finding::judge(shared.is_empty(), found, || with_others(machine, boot)))
+    // What a control group isolates is its own to keep.
+    let by_boot = machine.cpu_list("/sys/devices/system/cpu/isolated").unwrap_or_default();
+    let fix = || boot_for_cpus(machine, "isolcpus=managed_irq,domain,", &by_boot);
+    Ok(Finding::judge(shared.is_empty(), found, fix))
 }
 
 fn nohz_full(machine: &Machine) -> Look {
@@ -133,14 +129,11 @@ fn nohz_full(machine: &Machine) -> Look {
         true => "every CPU has its tick".to_owned(),
         false => format!("CPUs {without} have no tick while one thread runs there"),
     };
-    let cpus = machine.cpus();
-    if !cpus.without(&without).is_empty()
-        && let Some(ok) = sleeper(machine, &found)
-    {
+    let is_ok = machine.cpus().without(&without).is_empty();
+    if !is_ok && let Some(ok) = sleeper(machine, &found) {
         return Ok(ok);
     }
-    let boot = |_: &CpuList| Fix::Boot(format!("nohz_full={cpus}"));
-    Ok(Finding::judge(cpus.without(&without).is_empty(), found, || with_others(machine, boot)))
+    Ok(Finding::judge(is_ok, found, || boot_for_cpus(machine, "nohz_full=", &without)))
 }
 
 /// A thread that sleeps between packets does not suffer from the tick.
@@ -165,9 +158,7 @@ fn rcu_callbacks(machine: &Machine) -> Look {
     {
         return Ok(ok);
     }
-    let cpus = machine.cpus();
-    let boot = |_: &CpuList| Fix::Boot(format!("rcu_nocbs={cpus}"));
-    Ok(Finding::judge(left.is_empty(), found, || with_others(machine, boot)))
+    Ok(Finding::judge(left.is_empty(), found, || boot_for_cpus(machine, "rcu_nocbs=", &named)))
 }
 
 fn smt_sibling(machine: &Machine) -> Look {
@@ -188,10 +179,11 @@ fn smt_sibling(machine: &Machine) -> Look {
         false => format!("CPUs {siblings} share cores with CPUs {}", machine.cpus()),
     };
     let fix = || {
-        // Never all CPUs: of a pair that is judged, the second goes.
-        let mut off = siblings.without(machine.cpus());
+        // Nobody's thread that trades loses its CPU.
+        let isolated = machine.isolated_cpus().unwrap_or_default();
+        let off = siblings.without(machine.cpus()).without(&isolated);
         if off.is_empty() {
-            off = siblings.iter().skip(1).step_by(2).collect();
+            return Fix::Advice("trade on one CPU of each core, and turn the other off".to_owned());
         }
         let line = |cpu| format!("echo 0 > /sys/devices/system/cpu/cpu{cpu}/online");
         Fix::Command(off.iter().map(line).collect::<Vec<_>>().join("; "))

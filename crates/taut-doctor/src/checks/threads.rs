@@ -5,6 +5,7 @@ use crate::cpu_list::CpuList;
 use crate::finding::{Finding, Fix, Unseen};
 use crate::look::{Look, with_others};
 use crate::machine::Machine;
+use crate::sample::Task;
 
 pub const CHECKS: &[Check] = &[
     Check {
@@ -31,7 +32,7 @@ pub const CHECKS: &[Check] = &[
         name: "busy-neighbour",
         group: Group::Isolation,
         severity: Severity::Important,
-        reads: "/proc/PID/task/TID/stat and /proc/stat, twice",
+        reads: "/proc/PID/task/TID/stat, /proc/stat, twice; /proc/PID/maps (memory of taut)",
         wanted: "no other thread has more than 2% of these CPUs",
         why: "who shares a CPU waits for a time slice of the other, milliseconds long",
         cost: "the other thread has less CPU",
@@ -43,6 +44,8 @@ pub const CHECKS: &[Check] = &[
 const PERCENT_MAX: u64 = 2;
 /// What of a CPU may be had by threads that are not seen: one that moved counts where it is last.
 const HIDDEN_PERCENT_MAX: u64 = 10;
+/// A hundredth of a second, in which the kernel counts the time of threads and CPUs.
+const TICK_NS: u64 = 10_000_000;
 /// Threads that are named before the others are counted.
 const NAMED_MAX: usize = 5;
 
@@ -51,7 +54,8 @@ fn pinned(machine: &Machine) -> Look {
     Ok(match gateway.cpu {
         Some(cpu) => Finding::ok(format!("cpu = {cpu}")),
         None => {
-            let text = format!("put `cpu = {}` into the gateway's file", machine.cpus());
+            let cpu = machine.cpus().iter().next().unwrap_or(0);
+            let text = format!("put `cpu = {cpu}` into the gateway's file");
             Finding::wrong("no cpu is named", Fix::Advice(text))
         }
     })
@@ -85,16 +89,22 @@ fn busy_neighbour(machine: &Machine) -> Look {
         format!("{percent}% of CPU {cpu} went to threads that have ended or are not visible here")
     }));
     let in_the_way: Vec<&Busy> = busy.iter().filter(|it| !it.is_alone_of_taut(&busy)).collect();
-    let move_them = |others: &CpuList| {
-        let line = |it: &&Busy| format!("taskset -pc {others} {}", it.thread);
-        Fix::Command(in_the_way.iter().map(line).collect::<Vec<_>>().join("; "))
-    };
-    let fix = || match in_the_way.is_empty() {
-        true => Fix::Advice("see who that is, with `top -H` on the host".to_owned()),
-        false => with_others(machine, move_them),
-    };
     let is_ok = in_the_way.is_empty() && hidden.is_empty();
-    Ok(Finding::judge(is_ok, words.join(", "), fix))
+    Ok(Finding::judge(is_ok, words.join(", "), || out_of_the_way(machine, &in_the_way)))
+}
+
+/// Others go elsewhere. A thread that trades is where somebody pinned it: no script moves it.
+fn out_of_the_way(machine: &Machine, in_the_way: &[&Busy]) -> Fix {
+    let others: Vec<u32> = in_the_way.iter().filter(|it| !it.is_taut).map(|it| it.thread).collect();
+    let move_them = |cpus: &CpuList| {
+        let line = |thread: &u32| format!("taskset -pc {cpus} {thread}");
+        Fix::Command(others.iter().map(line).collect::<Vec<_>>().join("; "))
+    };
+    match (in_the_way.is_empty(), others.is_empty()) {
+        (true, _) => Fix::Advice("see who that is, with `top -H` on the host".to_owned()),
+        (_, true) => Fix::Advice("pin each thread that trades to a CPU of its own".to_owned()),
+        _ => with_others(machine, move_them),
+    }
 }
 
 /// The CPUs that were busy with more than the threads that can be seen had of them, and how much
@@ -104,7 +114,8 @@ fn hidden(machine: &Machine) -> Vec<(usize, u64)> {
     let hundredths = hundredths(machine);
     let percent = |cpu: usize| {
         let now = after.cpus.get(&cpu)?;
-        let busy = now.since(*before.cpus.get(&cpu)?).busy;
+        // Interrupts are the time of no thread.
+        let busy = now.since(*before.cpus.get(&cpu)?).programs.0.unsigned_abs() / TICK_NS;
         let on_cpu = after.tasks.iter().filter(|(_, task)| task.cpu == cpu);
         let seen = on_cpu.fold(0, |sum: u64, (thread, task)| {
             let earlier = before.tasks.get(thread).map_or(0, |task| task.ticks);
@@ -118,7 +129,7 @@ fn hidden(machine: &Machine) -> Vec<(usize, u64)> {
 
 /// How long was looked, in ticks of a hundredth of a second.
 fn hundredths(machine: &Machine) -> u64 {
-    (machine.interval.0 / 10_000_000).max(1).unsigned_abs()
+    (machine.interval.0.unsigned_abs() / TICK_NS).max(1)
 }
 
 /// A thread that has more than a little of a CPU that is judged.
@@ -127,23 +138,27 @@ struct Busy {
     thread: u32,
     name: String,
     cpu: usize,
+    is_taut: bool,
 }
 
 impl Busy {
     fn words(&self) -> String {
-        let Self { percent, thread, name, cpu } = self;
+        let Self { percent, thread, name, cpu, .. } = self;
         format!("{name} (thread {thread}) has {percent}% of CPU {cpu}")
-    }
-
-    fn is_taut(&self) -> bool {
-        self.name.starts_with("taut")
     }
 
     /// One thread of taut's on a CPU is what the CPU is for.
     fn is_alone_of_taut(&self, all: &[Self]) -> bool {
-        let on_cpu = all.iter().filter(|it| it.cpu == self.cpu && it.is_taut());
-        self.is_taut() && on_cpu.count() == 1
+        let on_cpu = all.iter().filter(|it| it.cpu == self.cpu && it.is_taut);
+        self.is_taut && on_cpu.count() == 1
     }
+}
+
+/// Whether a thread is of a program called taut, or of one that has shared memory of taut's: a
+/// strategy in a program of its own.
+fn is_taut(machine: &Machine, task: &Task) -> bool {
+    let maps = || machine.text(&format!("/proc/{}/maps", task.process));
+    task.name.starts_with("taut") || maps().is_ok_and(|text| text.contains("/memfd:taut-"))
 }
 
 /// The busy threads of the CPUs that are judged, the busiest first.
@@ -156,7 +171,8 @@ fn busy_threads(machine: &Machine) -> Vec<Busy> {
         let percent = task.ticks.saturating_sub(earlier).saturating_mul(100) / hundredths;
         let is_other = task.process != machine.answers.process;
         if percent > PERCENT_MAX && is_other && machine.cpus().contains(task.cpu) {
-            busy.push(Busy { percent, thread, name: task.name.clone(), cpu: task.cpu });
+            let (name, is_taut) = (task.name.clone(), is_taut(machine, task));
+            busy.push(Busy { percent, thread, name, cpu: task.cpu, is_taut });
         }
     }
     busy.sort_by_key(|it| std::cmp::Reverse(it.percent));

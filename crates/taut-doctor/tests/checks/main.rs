@@ -2,6 +2,7 @@
 //! nothing: trees of files in a temporary folder.
 #![forbid(unsafe_code)]
 
+mod beside;
 mod fake;
 mod told;
 mod wrong;

@@ -78,6 +78,29 @@ fn the_script_holds_what_mends_and_what_is_left_to_people() {
     assert!(nothing.lines().all(|line| line.starts_with('#') || line == "set -u"), "{nothing}");
 }
 
+/// The kernel refuses a second list of CPUs that differs from the first.
+#[test]
+fn a_parameter_that_grub_has_already_is_replaced() {
+    let script = hostile().diagnose().script();
+    let (_, edit) = script.split_once("/etc/default/grub ]; then\n").expect("the edit");
+    let (edit, _) = edit.split_once("    if command").expect("its end");
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("grub");
+    let text = "GRUB_CMDLINE_LINUX_DEFAULT=\"quiet nohz_full=2\"\n\
+                GRUB_CMDLINE_LINUX=\"isolcpus=2 ro rcu_nocbs=2 xisolcpus=2\"\n";
+    std::fs::write(&path, text).expect("a file");
+    let edit = edit.replace("/etc/default/grub", &path.display().to_string());
+    let edit = format!("set -eu\nparameters='isolcpus=domain,2-3 nohz_full=2-3'\n{edit}");
+    let shell = Command::new("sh").args(["-c", &edit]).status().expect("sh");
+    assert!(shell.success(), "{edit}");
+    let after = std::fs::read_to_string(&path).expect("a file");
+    assert_eq!(
+        after,
+        "GRUB_CMDLINE_LINUX_DEFAULT=\"quiet \"\n\
+         GRUB_CMDLINE_LINUX=\" ro rcu_nocbs=2 xisolcpus=2 isolcpus=domain,2-3 nohz_full=2-3\"\n"
+    );
+}
+
 #[test]
 fn json_has_a_row_for_each_check_and_counts_that_add_up() {
     let diagnosis = hostile().diagnose();
