@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
+
 /// A line: a device's, by its number, or one of the processor's own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InterruptLine {
@@ -9,6 +11,26 @@ pub struct InterruptLine {
     pub what: String,
     /// How often since the boot, by CPU.
     pub counts: BTreeMap<usize, u64>,
+}
+
+/// How often a line interrupted a CPU.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct InterruptCount {
+    /// Its name: `41`, `LOC`.
+    pub line: String,
+    /// What it is.
+    pub what: String,
+    /// How often.
+    pub count: u64,
+}
+
+impl InterruptCount {
+    /// What people know it by: a device's line by what it is, one of the processor's own by its
+    /// name.
+    #[must_use]
+    pub fn label(&self) -> &str {
+        if is_device(&self.line) { &self.what } else { &self.line }
+    }
 }
 
 /// All lines, by their names: `41`, `LOC`.
@@ -45,18 +67,19 @@ impl Interrupts {
         Self(lines.filter_map(line).collect())
     }
 
-    /// What came to a CPU since `earlier`, the most frequent first: name, what it is, how often.
+    /// What came to a CPU since `earlier`, the most frequent first.
     #[must_use]
-    pub fn since(&self, earlier: &Self, cpu: usize) -> Vec<(String, String, u64)> {
+    pub fn since(&self, earlier: &Self, cpu: usize) -> Vec<InterruptCount> {
         let count = |lines: &Self, name: &str| {
             lines.0.get(name).and_then(|line| line.counts.get(&cpu)).copied().unwrap_or(0)
         };
         let delta = |(name, line): (&String, &InterruptLine)| {
             let count = count(self, name).saturating_sub(count(earlier, name));
-            (count > 0).then(|| (name.clone(), line.what.clone(), count))
+            let (line, what) = (name.clone(), line.what.clone());
+            (count > 0).then_some(InterruptCount { line, what, count })
         };
         let mut came: Vec<_> = self.0.iter().filter_map(delta).collect();
-        came.sort_by_key(|(_, _, count)| std::cmp::Reverse(*count));
+        came.sort_by_key(|it| std::cmp::Reverse(it.count));
         came
     }
 }
@@ -87,11 +110,9 @@ ERR:          0
         let later =
             Interrupts::parse(&TEXT.replace("6078691", "6078701").replace(" 3 PCI", " 4 PCI"));
         let came = later.since(&lines, 2);
-        assert_eq!(came.len(), 2);
-        assert_eq!(
-            came.first().map(|(name, what, count)| (name.as_str(), what.as_str(), *count)),
-            Some(("LOC", "Local timer interrupts", 10))
-        );
+        let told: Vec<_> = came.iter().map(|it| (it.line.as_str(), it.label(), it.count)).collect();
+        assert_eq!(told, [("LOC", "LOC", 10), ("41", "virtio3-rx", 1)]);
+        assert_eq!(came.first().map(|it| it.what.as_str()), Some("Local timer interrupts"));
         assert_eq!(later.since(&lines, 0), []);
         assert_eq!(Interrupts::parse(""), Interrupts::default());
     }

@@ -18,11 +18,10 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use serde::Serialize;
 use taut_sys::{Anchoring, Clock, CpuTotals, SysError, monotonic, utc};
 use taut_types::Nanos;
 
-use crate::interrupts::Interrupts;
+use crate::interrupts::{InterruptCount, Interrupts};
 use crate::sample::cpus;
 pub use gaps::{ABOVE, CAUSE_MIN, Cause, GAP_MIN, Gap, Gaps, WORST_MAX};
 
@@ -57,17 +56,6 @@ pub struct CpuJitter {
     pub stolen: Option<Nanos>,
     /// Interrupts of the CPU, the most frequent first.
     pub interrupts: Vec<InterruptCount>,
-}
-
-/// How often a line interrupted a CPU.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct InterruptCount {
-    /// Its name: `41`, `LOC`.
-    pub line: String,
-    /// What it is.
-    pub what: String,
-    /// How often.
-    pub count: u64,
 }
 
 /// Spins on each of these CPUs for a span, or until `is_over`, which the threads and the caller's
@@ -132,7 +120,6 @@ impl Counters {
 
     fn complete(&self, after: &Self, cpu: usize, seen: spinner::Seen) -> CpuJitter {
         let stolen = after.cpus.get(&cpu).zip(self.cpus.get(&cpu));
-        let interrupts = after.interrupts.since(&self.interrupts, cpu).into_iter();
         let spinner::Seen { gaps, switches, page_faults } = seen;
         CpuJitter {
             cpu,
@@ -140,9 +127,7 @@ impl Counters {
             switches,
             page_faults,
             stolen: stolen.map(|(after, before)| after.since(*before).stolen),
-            interrupts: interrupts
-                .map(|(line, what, count)| InterruptCount { line, what, count })
-                .collect(),
+            interrupts: after.interrupts.since(&self.interrupts, cpu),
         }
     }
 }

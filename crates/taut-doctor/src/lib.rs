@@ -33,7 +33,7 @@ pub use checks::checks;
 pub use cpu_list::CpuList;
 pub use diagnosis::{Diagnosis, WrongCounts};
 pub use finding::{Finding, Fix, Unseen, Verdict};
-pub use interrupts::{InterruptLine, Interrupts};
+pub use interrupts::{InterruptCount, InterruptLine, Interrupts};
 pub use judged::Judged;
 pub use machine::Machine;
 pub use sample::{Sample, Task};

@@ -35,6 +35,29 @@ pub fn with_others(machine: &Machine, fix: impl FnOnce(&CpuList) -> Fix) -> Fix 
     }
 }
 
+/// Sends interrupt lines to the other CPUs. Those that the kernel manages stay, and are named.
+pub fn move_lines(machine: &Machine, numbers: &[String]) -> Fix {
+    with_others(machine, |others| {
+        Fix::Command(format!(
+            "for irq in {}; do echo {others} > /proc/irq/$irq/smp_affinity_list || echo \"irq \
+             $irq cannot be moved\" >&2; done",
+            numbers.join(" ")
+        ))
+    })
+}
+
+/// For how much of the last minute some task waited for this (`cpu`, `memory`): less than a limit
+/// in hundredths of a percent, or what is advised.
+pub fn pressure(machine: &Machine, what: &str, limit: u64, advice: &str) -> Look {
+    let path = format!("/proc/pressure/{what}");
+    let line = machine.field(&path, "some")?;
+    let word = line.split_ascii_whitespace().find_map(|word| word.strip_prefix("avg60="));
+    let number = word.and_then(|word| word.replace('.', "").parse().ok());
+    let hundredths: u64 = number.ok_or_else(|| Unseen(format!("{path} has no avg60")))?;
+    let found = format!("{}.{:02}%", hundredths / 100, hundredths % 100);
+    Ok(Finding::judge(hundredths < limit, found, || Fix::Advice(advice.to_owned())))
+}
+
 /// One look at each interface; what is wrong with one is wrong.
 pub fn each_interface(
     machine: &Machine,

@@ -1,8 +1,9 @@
-//! A machine as the kernel describes it, and what of it is judged.
+//! A machine as the kernel describes it.
+
+mod kind;
 
 use std::fs;
 use std::io::ErrorKind;
-use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 
 use taut_types::Nanos;
@@ -122,6 +123,29 @@ impl Machine {
         }
     }
 
+    /// Those of the interrupt lines that come to the CPUs that are judged, by number.
+    pub(crate) fn lines_here(&self, numbers: &[String]) -> Result<Vec<String>, Unseen> {
+        let [_, after] = &self.samples;
+        let lines = &after.interrupts.0;
+        let mut here = Vec::new();
+        // A line that nobody uses does not interrupt.
+        for number in numbers.iter().filter(|it| lines.is_empty() || lines.contains_key(*it)) {
+            if !self.irq_cpus(number)?.and(&self.cpus).is_empty() {
+                here.push(number.clone());
+            }
+        }
+        here.sort_by_key(|number| number.parse::<u32>().ok());
+        Ok(here)
+    }
+
+    /// The CPUs that an interrupt line comes to.
+    fn irq_cpus(&self, number: &str) -> Result<CpuList, Unseen> {
+        let list = |file: &str| self.cpu_list(&format!("/proc/irq/{number}/{file}"));
+        // Some controllers do not say where it really comes: then it may come wherever it may.
+        let effective = list("effective_affinity_list").ok().filter(|list| !list.is_empty());
+        effective.map_or_else(|| list("smp_affinity_list"), Ok)
+    }
+
     /// The mask of CPUs that a file holds.
     pub(crate) fn cpu_mask(&self, path: &str) -> Result<CpuList, Unseen> {
         let text = self.text(path)?;
@@ -183,23 +207,6 @@ impl Machine {
         task.map(|task| task.name.clone())
     }
 
-    /// The interface that a packet to this address leaves by.
-    pub(crate) fn route(&self, address: Ipv4Addr) -> Option<String> {
-        if address.is_loopback() {
-            return Some("lo".to_owned());
-        }
-        let text = self.text("/proc/net/route").ok()?;
-        let line = |line: &str| {
-            let words: Vec<&str> = line.split_ascii_whitespace().collect();
-            let [name, to, _, _, _, _, _, mask, ..] = words.as_slice() else { return None };
-            // In the machine's byte order.
-            let number = |text: &str| u32::from_str_radix(text, 16).ok().map(u32::swap_bytes);
-            let (to, mask) = (number(to)?, number(mask)?);
-            (u32::from(address) & mask == to).then(|| (mask, (*name).to_owned()))
-        };
-        text.lines().skip(1).filter_map(line).max_by_key(|(mask, _)| *mask).map(|(_, name)| name)
-    }
-
     /// The nodes of memory, each with its CPUs.
     pub(crate) fn nodes(&self) -> Vec<(usize, CpuList)> {
         let folder = "/sys/devices/system/node";
@@ -210,71 +217,7 @@ impl Machine {
         self.names(folder).iter().filter_map(node).collect()
     }
 
-    /// How much of the last minute some task waited for this (`cpu`, `memory`), in hundredths of
-    /// a percent.
-    pub(crate) fn pressure(&self, what: &str) -> Result<i64, Unseen> {
-        let path = format!("/proc/pressure/{what}");
-        let line = self.field(&path, "some")?;
-        let word = line.split_ascii_whitespace().find_map(|word| word.strip_prefix("avg60="));
-        let number = word.and_then(|word| word.replace('.', "").parse().ok());
-        number.ok_or_else(|| Unseen(format!("{path} has no avg60")))
-    }
-
     fn path(&self, path: &str) -> PathBuf {
         self.root.join(path.trim_start_matches('/'))
-    }
-
-    fn looks_virtual(&self) -> bool {
-        let cpuinfo = fs::read_to_string(self.path("/proc/cpuinfo")).unwrap_or_default();
-        let flags = cpuinfo.lines().find(|line| line.starts_with("flags"));
-        flags.is_some_and(|line| line.split_ascii_whitespace().any(|flag| flag == "hypervisor"))
-            || self.has("/sys/hypervisor/type")
-    }
-
-    fn looks_contained(&self) -> Option<String> {
-        let marks = [("/.dockerenv", "Docker"), ("/run/.containerenv", "Podman")];
-        let mark = marks.iter().find(|(path, _)| self.has(path)).map(|(_, name)| *name);
-        let by_group = || {
-            let text = self.text("/proc/1/cgroup").ok()?;
-            let names = ["docker", "kubepods", "lxc", "containerd", "libpod"];
-            names.into_iter().find(|name| text.contains(name))
-        };
-        mark.or_else(by_group).map(str::to_owned)
-    }
-
-    /// Those that are named, or those that are isolated, or the last one.
-    fn judged_cpus(&self) -> CpuList {
-        if !self.target.cpus.is_empty() {
-            return self.target.cpus.clone();
-        }
-        let isolated = self.isolated_cpus().unwrap_or_default();
-        if !isolated.is_empty() {
-            return isolated;
-        }
-        let online = self.cpu_list("/sys/devices/system/cpu/online").unwrap_or_default();
-        let last = online.iter().next_back().or_else(|| {
-            let [_, after] = &self.samples;
-            after.cpus.keys().next_back().copied()
-        });
-        // There is always a first one.
-        std::iter::once(last.unwrap_or(0)).collect()
-    }
-
-    fn judged_interfaces(&self) -> Vec<String> {
-        let Target { interfaces, addresses, .. } = &self.target;
-        let routes = addresses.iter().filter_map(|address| self.route(*address));
-        let mut names: Vec<String> = interfaces.iter().cloned().chain(routes).collect();
-        if interfaces.is_empty() && addresses.is_empty() {
-            names = self.names("/sys/class/net");
-            names.retain(|name| {
-                let state = self.text(&format!("/sys/class/net/{name}/operstate"));
-                self.has(&format!("/sys/class/net/{name}/device"))
-                    && state.is_ok_and(|state| state == "up")
-            });
-        }
-        names.retain(|name| name != "lo");
-        names.sort();
-        names.dedup();
-        names
     }
 }

@@ -77,12 +77,9 @@ fn causes(report: &Report<'_>) -> Table<'static> {
         let (slept, taken) = one.switches;
         cells.push(human_count(slept + taken));
         cells.push(one.stolen.map_or("?".to_owned(), span));
-        let lines = one.interrupts.iter().take(LINES).map(|it| {
-            let is_device = it.line.bytes().all(|byte| byte.is_ascii_digit());
-            let name = if is_device { &it.what } else { &it.line };
-            format!("{name} {}", human_count(it.count))
-        });
-        let lines: Vec<String> = lines.collect();
+        let lines = one.interrupts.iter().take(LINES);
+        let lines: Vec<String> =
+            lines.map(|it| format!("{} {}", it.label(), human_count(it.count))).collect();
         cells.push(if lines.is_empty() { "–".to_owned() } else { lines.join(", ") });
         cells
     };

@@ -1,7 +1,8 @@
 //! The report of a run, as JSON.
 
 use serde::Serialize;
-use taut_doctor::jitter::{ABOVE, Cause, CpuJitter, GAP_MIN, Gap, InterruptCount, Jitter};
+use taut_doctor::InterruptCount;
+use taut_doctor::jitter::{ABOVE, Cause, CpuJitter, GAP_MIN, Gap, Jitter};
 use taut_report::{Conditions, Figures, Machine};
 use taut_types::Nanos;
 

@@ -7,7 +7,7 @@ use taut_types::Nanos;
 
 use crate::check::{Check, Group, Severity};
 use crate::finding::{Finding, Fix, Unseen};
-use crate::look::Look;
+use crate::look::{Look, pressure};
 use crate::machine::Machine;
 
 pub const CHECKS: &[Check] = &[
@@ -69,7 +69,7 @@ pub const CHECKS: &[Check] = &[
         wanted: "tasks waited for a CPU less than 5% of the last minute",
         why: "there is more to do than there are CPUs",
         cost: "fewer programs, or more CPUs",
-        look: pressure,
+        look: |machine| pressure(machine, "cpu", 500, "end other programs: `top` shows which"),
     },
 ];
 
@@ -182,11 +182,4 @@ fn throttled(machine: &Machine) -> Look {
         }
     }
     Ok(Finding::ok("no group of this process or taut's was stopped"))
-}
-
-fn pressure(machine: &Machine) -> Look {
-    let hundredths = machine.pressure("cpu")?;
-    let found = format!("{}.{:02}%", hundredths / 100, hundredths % 100);
-    let fix = || Fix::Advice("end other programs: `top` shows which".to_owned());
-    Ok(Finding::judge(hundredths < 500, found, fix))
 }

@@ -1,11 +1,10 @@
 //! Interrupts on the CPUs of the trading threads.
 
-use std::collections::BTreeMap;
-
 use crate::check::{Check, Group, Severity};
+use crate::cpu_list::CpuList;
 use crate::finding::{Finding, Fix, Unseen};
 use crate::interrupts::is_device;
-use crate::look::{Look, with_others};
+use crate::look::{Look, move_lines, with_others};
 use crate::machine::Machine;
 
 pub const CHECKS: &[Check] = &[
@@ -33,7 +32,8 @@ pub const CHECKS: &[Check] = &[
         name: "irq-balance",
         group: Group::Isolation,
         severity: Severity::Important,
-        reads: "/proc/PID/task/TID/stat, /etc/default/irqbalance, /etc/sysconfig/irqbalance",
+        reads: "/proc/PID/task/TID/stat, /etc/default/irqbalance, /etc/sysconfig/irqbalance; \
+                without a key there the isolated and nohz_full CPUs",
         wanted: "no irqbalance, or one that leaves these CPUs alone",
         why: "it moves interrupts back to quiet CPUs every ten seconds",
         cost: "interrupts are placed by hand",
@@ -57,38 +57,24 @@ const RATE_MAX: u64 = 20;
 const LINES_MAX: usize = 4;
 
 fn affinity(machine: &Machine) -> Look {
-    let [_, after] = &machine.samples;
-    let mut lines: BTreeMap<u32, String> = BTreeMap::new();
-    let numbers = machine.names("/proc/irq");
-    for number in numbers.iter().filter(|name| is_device(name)) {
-        // A line that nobody uses does not interrupt.
-        let Some(line) = after.interrupts.0.get(number) else { continue };
-        let list = |file: &str| machine.cpu_list(&format!("/proc/irq/{number}/{file}"));
-        let effective = list("effective_affinity_list").ok().filter(|list| !list.is_empty());
-        let cpus = effective.map_or_else(|| list("smp_affinity_list"), Ok)?;
-        if !cpus.and(machine.cpus()).is_empty() {
-            lines.insert(number.parse().unwrap_or_default(), line.what.clone());
-        }
-    }
+    let mut numbers = machine.names("/proc/irq");
     if numbers.is_empty() {
         return Err(Unseen("there is no /proc/irq here".to_owned()));
     }
-    if lines.is_empty() {
+    numbers.retain(|name| is_device(name));
+    let here = machine.lines_here(&numbers)?;
+    if here.is_empty() {
         return Ok(Finding::ok("no device's line comes there"));
     }
-    let named = lines.iter().take(LINES_MAX).map(|(number, what)| format!("{number} {what}"));
-    let more = lines.len().saturating_sub(LINES_MAX);
+    let [_, after] = &machine.samples;
+    let what = |number: &String| after.interrupts.0.get(number).map_or("", |line| &line.what);
+    let named = here.iter().take(LINES_MAX);
+    let named: Vec<String> =
+        named.map(|it| format!("{it} {}", what(it)).trim_end().to_owned()).collect();
+    let more = here.len().saturating_sub(LINES_MAX);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let found = format!("{}{more}", named.collect::<Vec<_>>().join(", "));
-    let numbers: Vec<String> = lines.keys().map(u32::to_string).collect();
-    let fix = with_others(machine, |others| {
-        Fix::Command(format!(
-            "for irq in {}; do echo {others} > /proc/irq/$irq/smp_affinity_list || echo \"irq \
-             $irq cannot be moved\" >&2; done",
-            numbers.join(" ")
-        ))
-    });
-    Ok(Finding::wrong(found, fix))
+    let found = format!("{}{more}", named.join(", "));
+    Ok(Finding::wrong(found, move_lines(machine, &here)))
 }
 
 fn default_affinity(machine: &Machine) -> Look {
@@ -107,19 +93,33 @@ fn balance(machine: &Machine) -> Look {
     if machine.process_named(&["irqbalance"]).is_none() {
         return Ok(Finding::ok("irqbalance does not run"));
     }
-    let files = ["/etc/default/irqbalance", "/etc/sysconfig/irqbalance"];
-    let key = "IRQBALANCE_BANNED_CPULIST=";
-    let text: String = files.iter().filter_map(|file| machine.text(file).ok()).collect();
-    let banned = text.lines().find_map(|line| line.trim().strip_prefix(key)).map(str::to_owned);
-    let banned = banned.map(|list| list.trim_matches('"').to_owned()).unwrap_or_default();
-    let list = crate::cpu_list::CpuList::parse(&banned).unwrap_or_default();
-    let is_ok = machine.cpus().without(&list).is_empty();
+    let banned = banned_by_file(machine).unwrap_or_else(|| {
+        let full = machine.cpu_list("/sys/devices/system/cpu/nohz_full").unwrap_or_default();
+        machine.isolated_cpus().unwrap_or_default().or(&full)
+    });
+    let is_ok = machine.cpus().without(&banned).is_empty();
     let found = match banned.is_empty() {
-        true => "irqbalance runs, and is told of no CPU to leave alone".to_owned(),
+        true => "irqbalance runs, and leaves no CPU alone".to_owned(),
         false => format!("irqbalance runs, and leaves CPUs {banned} alone"),
     };
     let fix = || Fix::Command("systemctl disable --now irqbalance".to_owned());
     Ok(Finding::judge(is_ok, found, fix))
+}
+
+/// The CPUs that irqbalance is told to leave alone: a list, or the mask of older versions. An empty
+/// one is none.
+fn banned_by_file(machine: &Machine) -> Option<CpuList> {
+    let files = ["/etc/default/irqbalance", "/etc/sysconfig/irqbalance"];
+    let texts: Vec<String> = files.iter().filter_map(|file| machine.text(file).ok()).collect();
+    let value = |key: &str| {
+        let lines = texts.iter().flat_map(|text| text.lines());
+        let values = lines.filter_map(|line| line.trim().strip_prefix(key));
+        values.map(|value| value.trim_matches(['"', '\''])).rfind(|value| !value.is_empty())
+    };
+    match value("IRQBALANCE_BANNED_CPULIST=") {
+        Some(list) => Some(CpuList::parse(list).unwrap_or_default()),
+        None => value("IRQBALANCE_BANNED_CPUS=").and_then(CpuList::parse_mask),
+    }
 }
 
 fn seen(machine: &Machine) -> Look {
@@ -133,13 +133,11 @@ fn seen(machine: &Machine) -> Look {
     let mut words = Vec::new();
     for cpu in machine.cpus().iter() {
         let came = after.interrupts.since(&before.interrupts, cpu);
-        let rate = a_second(came.iter().fold(0, |sum: u64, it| sum.saturating_add(it.2)));
+        let rate = a_second(came.iter().fold(0, |sum: u64, it| sum.saturating_add(it.count)));
         is_ok &= rate < RATE_MAX;
-        let lines = came.iter().take(LINES_MAX).map(|(name, what, count)| {
-            let what = if is_device(name) { what } else { name };
-            format!("{what} {}", a_second(*count))
-        });
-        let lines: Vec<String> = lines.collect();
+        let lines = came.iter().take(LINES_MAX);
+        let lines: Vec<String> =
+            lines.map(|it| format!("{} {}", it.label(), a_second(it.count))).collect();
         let lines =
             if lines.is_empty() { String::new() } else { format!(" ({})", lines.join(", ")) };
         words.push(format!("CPU {cpu}: {rate} a second{lines}"));

@@ -2,7 +2,7 @@
 
 use crate::check::{Check, Group, Severity};
 use crate::finding::{Finding, Fix, Unseen};
-use crate::look::{Look, sysctl};
+use crate::look::{Look, pressure, sysctl};
 use crate::machine::Machine;
 
 pub const CHECKS: &[Check] = &[
@@ -104,7 +104,7 @@ pub const CHECKS: &[Check] = &[
         wanted: "tasks waited for memory less than 0.1% of the last minute",
         why: "some task is stopped until pages are free",
         cost: "memory",
-        look: memory_pressure,
+        look: |machine| pressure(machine, "memory", 10, MORE_MEMORY),
     },
     Check {
         name: "shm-size",
@@ -128,6 +128,8 @@ pub const CHECKS: &[Check] = &[
     },
 ];
 
+/// What is to be done where memory is short.
+const MORE_MEMORY: &str = "end what needs the memory, or add some";
 /// The least that /dev/shm should hold.
 const SHM_BYTES_MIN: u64 = 256 << 20;
 
@@ -193,15 +195,8 @@ fn memory_available(machine: &Machine) -> Look {
     };
     let (available, all) = (kib("MemAvailable")?, kib("MemTotal")?.max(1));
     let percent = available.saturating_mul(100) / all;
-    let fix = || Fix::Advice("end what needs the memory, or add some".to_owned());
+    let fix = || Fix::Advice(MORE_MEMORY.to_owned());
     Ok(Finding::judge(percent >= 10, format!("{percent}% of {} MiB", all / 1_024), fix))
-}
-
-fn memory_pressure(machine: &Machine) -> Look {
-    let hundredths = machine.pressure("memory")?;
-    let found = format!("{}.{:02}%", hundredths / 100, hundredths % 100);
-    let fix = || Fix::Advice("end what needs the memory, or add some".to_owned());
-    Ok(Finding::judge(hundredths < 10, found, fix))
 }
 
 /// The type and the options of what is mounted at /dev/shm.

@@ -3,7 +3,7 @@
 use crate::check::{Check, Group, Severity};
 use crate::finding::{Fix, Unseen};
 use crate::interrupts::is_device;
-use crate::look::{Look, each_interface, quoted, with_others};
+use crate::look::{Look, each_interface, move_lines, quoted};
 use crate::machine::Machine;
 
 pub const CHECKS: &[Check] = &[
@@ -133,14 +133,7 @@ fn interrupts(machine: &Machine) -> Look {
         if lines.is_empty() {
             return Err(Unseen(format!("{name}: its interrupt lines are not known")));
         }
-        let mut here = Vec::new();
-        for number in &lines {
-            let list = |file: &str| machine.cpu_list(&format!("/proc/irq/{number}/{file}"));
-            let cpus = list("effective_affinity_list").or_else(|_| list("smp_affinity_list"))?;
-            if !cpus.and(machine.cpus()).is_empty() {
-                here.push(number.as_str());
-            }
-        }
+        let here = machine.lines_here(&lines)?;
         let found = match here.is_empty() {
             true => format!("{} lines, all elsewhere", lines.len()),
             false => format!("lines {} come to these CPUs", here.join(", ")),
@@ -148,13 +141,8 @@ fn interrupts(machine: &Machine) -> Look {
         Ok((here.is_empty(), found))
     };
     let fix = |name: &str| {
-        with_others(machine, |others| {
-            let lines = lines_of(machine, name).join(" ");
-            Fix::Command(format!(
-                "for irq in {lines}; do echo {others} > /proc/irq/$irq/smp_affinity_list || echo \
-                 \"irq $irq cannot be moved\" >&2; done"
-            ))
-        })
+        let here = machine.lines_here(&lines_of(machine, name)).unwrap_or_default();
+        move_lines(machine, &here)
     };
     each_interface(machine, look, fix)
 }

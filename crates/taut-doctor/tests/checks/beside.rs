@@ -134,3 +134,60 @@ fn a_cpu_that_is_busy_with_what_cannot_be_seen_is_not_quiet() {
     let it = diagnosis.check("busy-neighbour").expect("a check");
     assert_eq!(it.verdict, Verdict::Ok, "{}", it.found);
 }
+
+/// Nothing says where it really comes: then it may come wherever its mask allows.
+#[test]
+fn an_empty_effective_affinity_is_not_elsewhere() {
+    let mut fake = Fake::good();
+    fake.set("/proc/irq/41/effective_affinity_list", "");
+    for name in ["irq-affinity", "nic-interrupts"] {
+        assert!(fix_of(&fake, name).starts_with("for irq in 41; do echo 0-2 >"), "{name}");
+    }
+}
+
+#[test]
+fn only_the_lines_of_a_card_that_come_here_are_moved() {
+    let mut fake = Fake::good();
+    for line in ["42", "43"] {
+        fake.set(&format!("/sys/class/net/eth0/device/msi_irqs/{line}"), "msix");
+        fake.set(&format!("/proc/irq/{line}/effective_affinity_list"), "3");
+    }
+    // Nobody uses line 43.
+    let lines = "      CPU0 CPU1 CPU2 CPU3\n 41:  900 0 0 0 PCI-MSIX 1-edge eth0-rx-0\n\
+                  42:  0 0 0 5 PCI-MSIX 2-edge eth0-rx-1";
+    fake.set("/proc/interrupts", lines);
+    assert!(fix_of(&fake, "nic-interrupts").starts_with("for irq in 42; do"));
+}
+
+#[test]
+fn irqbalance_leaves_isolated_and_nohz_full_cpus_alone_unless_its_file_names_others() {
+    let mut fake = Fake::good();
+    fake.task(600, "irqbalance", 0, 0);
+    fake.target.cpus = CpuList::parse("2-3").expect("a list");
+    fake.set("/sys/devices/system/cpu/nohz_full", "2");
+    let is_ok = |fake: &Fake| {
+        let diagnosis = fake.diagnose();
+        diagnosis.check("irq-balance").expect("a check").verdict == Verdict::Ok
+    };
+    assert!(is_ok(&fake));
+    let files = ["/etc/default/irqbalance", "/etc/sysconfig/irqbalance"];
+    for (text, right) in [
+        ("# IRQBALANCE_BANNED_CPULIST=1\nIRQBALANCE_BANNED_CPULIST=", true),
+        ("IRQBALANCE_BANNED_CPULIST=2", false),
+        ("IRQBALANCE_BANNED_CPULIST='2-3'", true),
+        ("IRQBALANCE_BANNED_CPUS=c", true),
+        ("IRQBALANCE_BANNED_CPUS=\"4\"", false),
+    ] {
+        for file in files {
+            let mut fake = Fake::good();
+            fake.task(600, "irqbalance", 0, 0);
+            fake.target.cpus = CpuList::parse("2-3").expect("a list");
+            fake.set("/sys/devices/system/cpu/nohz_full", "2");
+            for other in files {
+                fake.set(other, "IRQBALANCE_ARGS=");
+            }
+            fake.set(file, text);
+            assert_eq!(is_ok(&fake), right, "{file}: {text}");
+        }
+    }
+}
