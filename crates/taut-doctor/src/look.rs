@@ -84,9 +84,9 @@ pub fn each_interface(
     let fixes = || {
         let all: Vec<Fix> = wrong.iter().map(|name| fix(name)).collect();
         let texts: Vec<String> = all.iter().map(Fix::to_string).collect();
-        match all.first() {
-            Some(Fix::Command(_)) => Fix::Command(texts.join("; ")),
-            _ => Fix::Advice(texts.join("; ")),
+        match all.iter().all(|fix| matches!(fix, Fix::Command(_))) {
+            true => Fix::Command(texts.join("; ")),
+            false => Fix::Advice(texts.join("; ")),
         }
     };
     Ok(Finding::judge(wrong.is_empty(), words.join("; "), fixes))

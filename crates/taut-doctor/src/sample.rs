@@ -1,5 +1,7 @@
 //! What runs on the CPUs: two looks, and what happened between them.
 
+mod counts;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -30,6 +32,11 @@ pub struct Sample {
     pub cpus: BTreeMap<usize, CpuTotals>,
     /// Interrupts so far.
     pub interrupts: Interrupts,
+    /// What each interface has received and lost since the boot, by the kernel's counter.
+    pub losses: BTreeMap<String, BTreeMap<&'static str, u64>>,
+    /// The control groups that limit the CPU time of this process and of taut's others, by their
+    /// folders: how often each was stopped because of its quota.
+    pub groups: BTreeMap<String, u64>,
 }
 
 impl Sample {
@@ -39,10 +46,15 @@ impl Sample {
     pub fn take(root: &Path) -> Self {
         let proc = root.join("proc");
         let read = |name: &str| fs::read_to_string(proc.join(name)).unwrap_or_default();
+        let tasks = tasks(&proc);
+        let taut = tasks.values().filter(|task| task.name.starts_with("taut"));
+        let taut = taut.map(|task| task.process).collect();
         Self {
-            tasks: tasks(&proc),
             cpus: cpus(&read("stat")),
             interrupts: Interrupts::parse(&read("interrupts")),
+            losses: counts::losses(root),
+            groups: counts::groups(root, &taut),
+            tasks,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Virtual machines, containers, quotas, and what they took.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use taut_sys::CpuTotals;
 use taut_types::Nanos;
@@ -55,8 +55,8 @@ pub const CHECKS: &[Check] = &[
         name: "cpu-throttled",
         group: Group::Environment,
         severity: Severity::Critical,
-        reads: "/proc/PID/cgroup of this process and taut's, cpu.stat (nr_throttled)",
-        wanted: "0",
+        reads: "/proc/PID/cgroup of this process and taut's, cpu.stat (nr_throttled), twice",
+        wanted: "0 while it was looked",
         why: "the group was stopped because of its quota",
         cost: "see cpu-quota",
         look: throttled,
@@ -118,48 +118,17 @@ fn container(machine: &Machine) -> Look {
     })
 }
 
-/// The folders of the control groups that limit the CPU time of this process and of taut's others:
-/// their own, and all above.
-fn groups(machine: &Machine) -> Result<Vec<String>, Unseen> {
-    let mut text = machine.text("/proc/self/cgroup")?;
+/// The control groups that limit the CPU time of this process and of taut's others.
+fn groups(machine: &Machine) -> Result<&BTreeMap<String, u64>, Unseen> {
     let [_, after] = &machine.samples;
-    let ours = after.tasks.values().filter(|task| task.name.starts_with("taut"));
-    for process in ours.map(|task| task.process).collect::<BTreeSet<_>>() {
-        // One that has ended meanwhile has none.
-        if let Ok(more) = machine.text(&format!("/proc/{process}/cgroup")) {
-            text = format!("{text}\n{more}");
-        }
-    }
-    let mut folders = Vec::new();
-    for line in text.lines() {
-        let mut parts = line.splitn(3, ':').skip(1);
-        let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else { continue };
-        let roots: &[&str] = match controllers {
-            "" => &["/sys/fs/cgroup", "/sys/fs/cgroup/unified"],
-            named if named.split(',').any(|name| name == "cpu") => {
-                &["/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"]
-            }
-            _ => continue,
-        };
-        for root in roots {
-            let mut path = path.trim_end_matches('/');
-            folders.push(format!("{root}{path}"));
-            while let Some((above, _)) = path.rsplit_once('/') {
-                path = above;
-                folders.push(format!("{root}{path}"));
-            }
-        }
-    }
-    let mut known = BTreeSet::new();
-    folders.retain(|folder| machine.has(folder) && known.insert(folder.clone()));
-    match folders.is_empty() {
+    match after.groups.is_empty() {
         true => Err(Unseen("there is no /sys/fs/cgroup of this process here".to_owned())),
-        false => Ok(folders),
+        false => Ok(&after.groups),
     }
 }
 
 fn quota(machine: &Machine) -> Look {
-    for folder in groups(machine)? {
+    for folder in groups(machine)?.keys() {
         let words = |file: &str| machine.text(&format!("{folder}/{file}")).ok();
         if let Some(text) = words("cpu.max").filter(|text| !text.starts_with("max")) {
             let fix = Fix::write(&crate::look::quoted(&format!("{folder}/cpu.max")), "max");
@@ -174,12 +143,13 @@ fn quota(machine: &Machine) -> Look {
 }
 
 fn throttled(machine: &Machine) -> Look {
-    for folder in groups(machine)? {
-        let count = machine.field(&format!("{folder}/cpu.stat"), "nr_throttled");
-        if let Some(count) = count.ok().filter(|count| count != "0") {
-            let found = format!("{folder}: nr_throttled = {count}");
+    let [before, _] = &machine.samples;
+    for (folder, count) in groups(machine)? {
+        let just_now = count.saturating_sub(*before.groups.get(folder).unwrap_or(count));
+        if just_now > 0 {
+            let found = format!("{folder}: stopped {just_now} times just now, {count} in all");
             return Ok(Finding::wrong(found, Fix::Advice("mend cpu-quota".to_owned())));
         }
     }
-    Ok(Finding::ok("no group of this process or taut's was stopped"))
+    Ok(Finding::ok("no group of this process or taut's was stopped just now"))
 }

@@ -25,7 +25,7 @@ pub const CHECKS: &[Check] = &[
         reads: "ethtool -g IF",
         wanted: "a receive ring of 1024 packets or more, or as many as it can hold",
         why: "a burst that the ring does not hold is lost in the hardware",
-        cost: "more of the cache is touched",
+        cost: "more of the cache is touched; many drivers reset the link when the ring changes",
         look: ring,
     },
     Check {
@@ -83,10 +83,18 @@ fn ring(machine: &Machine) -> Look {
         Ok((now >= RING_MIN.min(most), format!("{now} of at most {most}")))
     };
     let fix = |name: &str| {
-        let most = asked(machine, name, |nic| nic.receive_ring).map_or(RING_MIN, |ring| ring.1);
-        Fix::Command(format!("ethtool -G {} rx {}", quoted(name), most.min(4 * RING_MIN)))
+        let advice = || Fix::Advice(format!("{name}: use a card with a larger ring"));
+        larger_ring(machine, name).unwrap_or_else(advice)
     };
     each_interface(machine, look, fix)
+}
+
+/// Makes the receive ring of an interface larger, where the hardware has room.
+pub fn larger_ring(machine: &Machine, name: &str) -> Option<Fix> {
+    let (now, most) = asked(machine, name, |nic| nic.receive_ring).ok()?;
+    let wanted = most.min(4 * RING_MIN);
+    let command = || Fix::Command(format!("ethtool -G {} rx {wanted}", quoted(name)));
+    (now < wanted).then(command)
 }
 
 fn time_stamps(machine: &Machine) -> Look {

@@ -243,10 +243,16 @@ fn shm_size(machine: &Machine) -> Look {
 }
 
 fn shm_mount(machine: &Machine) -> Look {
-    let fix =
-        || Fix::Command("mount -t tmpfs -o rw,nosuid,nodev,size=1g tmpfs /dev/shm".to_owned());
+    // A mount over a folder hides the channels that are in it.
+    let mount = "end what has files in /dev/shm, then mount a tmpfs there";
     let Some((kind, options)) = shm(machine)? else {
-        return Ok(Finding::wrong("nothing is mounted at /dev/shm", fix()));
+        let fix = Fix::Advice(mount.to_owned());
+        return Ok(Finding::wrong("nothing is mounted at /dev/shm", fix));
+    };
+    let fix = || match (machine.container(), kind.as_str()) {
+        (Some(_), _) => Fix::Advice("start the container with --shm-size=1g".to_owned()),
+        (None, "tmpfs") => Fix::Command("mount -o remount,rw /dev/shm".to_owned()),
+        (None, _) => Fix::Advice(mount.to_owned()),
     };
     let is_writable = options.split(',').next() == Some("rw");
     let found = format!("{kind}, {}", if is_writable { "writable" } else { "read only" });

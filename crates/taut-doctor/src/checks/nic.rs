@@ -1,10 +1,12 @@
 //! Network interfaces.
 
+use super::ethtool::larger_ring;
 use crate::check::{Check, Group, Severity};
 use crate::finding::{Fix, Unseen};
 use crate::interrupts::is_device;
 use crate::look::{Look, each_interface, move_lines, quoted};
 use crate::machine::Machine;
+use crate::sample::Sample;
 
 pub const CHECKS: &[Check] = &[
     Check {
@@ -21,8 +23,8 @@ pub const CHECKS: &[Check] = &[
         name: "nic-losses",
         group: Group::Network,
         severity: Severity::Important,
-        reads: "/sys/class/net/IF/statistics (rx_missed_errors, rx_fifo_errors, rx_errors)",
-        wanted: "0 since the boot",
+        reads: "/sys/class/net/IF/statistics (rx_missed_errors, rx_fifo_errors, rx_errors), twice",
+        wanted: "no more while it was looked",
         why: "the hardware had no room, or a cable is bad: no buffer of a socket helps",
         cost: "see nic-ring",
         look: losses,
@@ -71,20 +73,38 @@ fn link(machine: &Machine) -> Look {
 }
 
 fn losses(machine: &Machine) -> Look {
+    let [_, after] = &machine.samples;
     let look = |name: &str| {
-        let mut words = Vec::new();
-        for key in ["rx_missed_errors", "rx_fifo_errors", "rx_errors"] {
-            let count = machine.number(&format!("/sys/class/net/{name}/statistics/{key}"))?;
-            if count > 0 {
-                words.push(format!("{key} {count}"));
-            }
-        }
+        let unseen = || Unseen(format!("{name} does not count what it loses"));
+        let now = after.losses.get(name).ok_or_else(unseen)?;
+        let lost = now.iter().filter(|(_, count)| **count > 0);
+        let words = lost.map(|(key, count)| {
+            let just_now = lost_just_now(machine, name, key);
+            format!("{key} {just_now} just now, {count} since the boot")
+        });
+        let words: Vec<String> = words.collect();
         let found = if words.is_empty() { "none".to_owned() } else { words.join(", ") };
-        Ok((words.is_empty(), found))
+        Ok((now.keys().all(|key| lost_just_now(machine, name, key) == 0), found))
     };
-    each_interface(machine, look, |name| {
-        Fix::Command(format!("ethtool -G {} rx 4096", quoted(name)))
-    })
+    let fix = |name: &str| {
+        let no_room = |key: &&str| lost_just_now(machine, name, key) > 0;
+        let text = match ["rx_missed_errors", "rx_fifo_errors"].iter().any(no_room) {
+            true => match larger_ring(machine, name) {
+                Some(fix) => return fix,
+                None => "its ring can be no larger: more queues, or a CPU of its own for it",
+            },
+            false => "look at the cable and at the other end: `ethtool -S` says which errors",
+        };
+        Fix::Advice(format!("{name}: {text}"))
+    };
+    each_interface(machine, look, fix)
+}
+
+/// By how much a counter of losses grew between the two looks.
+fn lost_just_now(machine: &Machine, name: &str, key: &str) -> u64 {
+    let [then, now] = &machine.samples;
+    let count = |sample: &Sample| sample.losses.get(name).and_then(|it| it.get(key)).copied();
+    count(now).zip(count(then)).map_or(0, |(now, then)| now.saturating_sub(then))
 }
 
 fn node(machine: &Machine) -> Look {

@@ -4,5 +4,6 @@
 
 mod beside;
 mod fake;
+mod mended;
 mod told;
 mod wrong;

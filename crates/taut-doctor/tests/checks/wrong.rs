@@ -281,7 +281,7 @@ const SPOILT: &[(&str, Spoil, &str, &str)] = &[
         "shm-mount",
         |it| it.set("/proc/self/mounts", "shm /dev/shm tmpfs ro,size=1g 0 0"),
         "read only",
-        "mount -t tmpfs",
+        "mount -o remount,rw /dev/shm",
     ),
     (
         "receive-buffers",
@@ -324,9 +324,9 @@ const SPOILT: &[(&str, Spoil, &str, &str)] = &[
     ),
     (
         "nic-losses",
-        |it| it.set("/sys/class/net/eth0/statistics/rx_missed_errors", "8"),
-        "rx_missed_errors 8",
-        "ethtool -G eth0",
+        |it| it.set_later("/sys/class/net/eth0/statistics/rx_missed_errors", "8"),
+        "rx_missed_errors 8 just now, 8 since the boot",
+        "ethtool -G eth0 rx 4096",
     ),
     (
         "nic-node",
@@ -453,8 +453,11 @@ const SPOILT: &[(&str, Spoil, &str, &str)] = &[
     ),
     (
         "cpu-throttled",
-        |it| it.set("/sys/fs/cgroup/trading/cpu.stat", "nr_periods 9\nnr_throttled 7"),
-        "/sys/fs/cgroup/trading: nr_throttled = 7",
+        |it| {
+            it.set("/sys/fs/cgroup/trading/cpu.stat", "nr_periods 9\nnr_throttled 4");
+            it.set_later("/sys/fs/cgroup/trading/cpu.stat", "nr_periods 9\nnr_throttled 7");
+        },
+        "/sys/fs/cgroup/trading: stopped 3 times just now, 7 in all",
         "cpu-quota",
     ),
     (
@@ -537,11 +540,12 @@ fn a_gateway_in_a_group_that_is_throttled_is_seen_from_outside() {
     let mut fake = Fake::good();
     fake.task(900, "taut", 3, 100);
     fake.set("/proc/900/cgroup", "0::/gateways/one");
-    fake.set("/sys/fs/cgroup/gateways/one/cpu.stat", "nr_throttled 3");
+    fake.set("/sys/fs/cgroup/gateways/one/cpu.stat", "nr_throttled 1");
+    fake.set_later("/sys/fs/cgroup/gateways/one/cpu.stat", "nr_throttled 3");
     fake.set("/sys/fs/cgroup/gateways/cpu.max", "150000 100000");
     let diagnosis = fake.diagnose();
     for (name, found) in [
-        ("cpu-throttled", "/sys/fs/cgroup/gateways/one: nr_throttled = 3"),
+        ("cpu-throttled", "/sys/fs/cgroup/gateways/one: stopped 2 times just now, 3 in all"),
         ("cpu-quota", "/sys/fs/cgroup/gateways: 150000 100000 us"),
     ] {
         let it = diagnosis.check(name).expect("a check");

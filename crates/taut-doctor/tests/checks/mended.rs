@@ -1,0 +1,79 @@
+//! What mends a machine: it helps, it does no harm, and the next diagnosis sees that it did.
+
+use taut_doctor::Verdict;
+use taut_sys::NicSettings;
+
+use crate::fake::{Fake, nic};
+
+const LOSSES: &str = "/sys/class/net/eth0/statistics";
+
+/// What mends this check, as the script has it: a command, or a comment.
+fn fix_of(fake: &Fake, name: &str) -> (String, bool) {
+    let diagnosis = fake.diagnose();
+    let it = diagnosis.check(name).expect("a check");
+    let fix = it.fix.as_ref().unwrap_or_else(|| panic!("{name}: {}", it.found)).to_string();
+    let is_command = diagnosis.script().lines().any(|line| line == fix);
+    (fix, is_command)
+}
+
+#[test]
+fn what_was_counted_before_the_first_look_is_told_and_is_not_wrong() {
+    let mut fake = Fake::good();
+    fake.set(&format!("{LOSSES}/rx_missed_errors"), "8");
+    fake.set("/sys/fs/cgroup/trading/cpu.stat", "nr_periods 9\nnr_throttled 7");
+    let diagnosis = fake.diagnose();
+    for (name, found) in [
+        ("nic-losses", "eth0: rx_missed_errors 0 just now, 8 since the boot"),
+        ("cpu-throttled", "no group of this process or taut's was stopped just now"),
+    ] {
+        let it = diagnosis.check(name).expect("a check");
+        assert_eq!((it.verdict, it.found.as_str()), (Verdict::Ok, found));
+    }
+}
+
+#[test]
+fn a_ring_is_made_larger_where_that_helps_and_the_hardware_has_room() {
+    for (ring, counter, fix, is_command) in [
+        (Ok((256, 512)), "rx_fifo_errors", "ethtool -G eth0 rx 512", true),
+        (Ok((512, 512)), "rx_missed_errors", "eth0: its ring can be no larger", false),
+        (Ok((4_096, 8_192)), "rx_missed_errors", "eth0: its ring can be no larger", false),
+        (Ok((256, 4_096)), "rx_errors", "eth0: look at the cable", false),
+    ] {
+        let mut fake = Fake::good();
+        let nic = NicSettings { receive_ring: ring, ..nic() };
+        fake.answers.nics.insert("eth0".to_owned(), nic);
+        fake.set_later(&format!("{LOSSES}/{counter}"), "3");
+        let (mended, command) = fix_of(&fake, "nic-losses");
+        assert!(mended.starts_with(fix) && command == is_command, "{counter}: {mended}");
+    }
+}
+
+/// One card has room for a larger ring, and the other has a bad cable.
+#[test]
+fn words_for_a_person_are_no_command_beside_one() {
+    let mut fake = Fake::good();
+    fake.target.interfaces.push("eth1".to_owned());
+    for (name, counter) in [("eth0", "rx_missed_errors"), ("eth1", "rx_errors")] {
+        fake.set(&format!("/sys/class/net/{name}/statistics/{counter}"), "0");
+        fake.set_later(&format!("/sys/class/net/{name}/statistics/{counter}"), "3");
+    }
+    let (mended, is_command) = fix_of(&fake, "nic-losses");
+    assert!(mended.contains("ethtool -G eth0 rx 4096; eth1: look at the cable"), "{mended}");
+    assert!(!is_command && fake.diagnose().script().contains("by hand: ethtool -G"), "{mended}");
+}
+
+#[test]
+fn nothing_is_mounted_over_the_channels_of_who_runs() {
+    let mut fake = Fake::good();
+    fake.set("/proc/self/mounts", "shm /dev/shm tmpfs ro,size=1g 0 0");
+    assert_eq!(fix_of(&fake, "shm-mount"), ("mount -o remount,rw /dev/shm".to_owned(), true));
+    fake.set("/run/.containerenv", "");
+    let (mended, is_command) = fix_of(&fake, "shm-mount");
+    assert!(mended.contains("--shm-size") && !is_command, "{mended}");
+    for mounts in ["proc /proc proc rw 0 0", "/dev/sda1 /dev/shm ext4 rw 0 0"] {
+        let mut fake = Fake::good();
+        fake.set("/proc/self/mounts", mounts);
+        let (mended, is_command) = fix_of(&fake, "shm-mount");
+        assert!(mended.contains("then mount a tmpfs") && !is_command, "{mounts}: {mended}");
+    }
+}
