@@ -1,6 +1,7 @@
 //! What only system calls tell.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use taut_sys::{
     ClockDiscipline, NicSettings, SysError, Uring, UringConfig, clock_discipline, nic_settings,
@@ -20,6 +21,8 @@ pub struct Answers {
     pub clock: Option<Result<ClockDiscipline, SysError>>,
     /// Whether io_uring can be used; `None` where nobody asked.
     pub io_uring: Option<Result<(), SysError>>,
+    /// The file of the program that asks, where the kernel tells.
+    pub program: Option<PathBuf>,
     /// The process that asks: it is not in its own way.
     pub process: u32,
 }
@@ -35,6 +38,7 @@ impl Answers {
             pinnable: Some(pinnable_cpus().map(CpuList::from_iter)),
             clock: Some(clock_discipline()),
             io_uring: Some(Uring::new(ring).map(|_| ())),
+            program: std::env::current_exe().ok(),
             process: process_id(),
         }
     }

@@ -17,11 +17,13 @@ pub enum Verdict {
 /// What mends it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fix {
-    /// A shell command, as root unless it says otherwise. It holds until the next boot.
+    /// A shell command, as root. It holds until the next boot.
     Command(String),
+    /// A shell command, as root, that changes files or services: it holds until it is taken back.
+    Permanent(String),
     /// A parameter of the kernel's command line, from the next boot on.
     Boot(String),
-    /// What no command does here: the words of a person to a person.
+    /// The words of a person to a person: what no command does here, or no script should do.
     Advice(String),
 }
 
@@ -43,7 +45,7 @@ impl Fix {
 impl std::fmt::Display for Fix {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Command(text) | Self::Advice(text) => f.write_str(text),
+            Self::Command(text) | Self::Permanent(text) | Self::Advice(text) => f.write_str(text),
             Self::Boot(parameter) => {
                 write!(f, "grubby --update-kernel=ALL --args='{parameter}', then reboot")
             }

@@ -8,8 +8,9 @@ use crate::judged::Judged;
 const HEAD: &str = "\
 #!/bin/sh
 # What `taut doctor` would change on this machine. Read it, strike out what you do not want, and run
-# the rest as root. Commands hold until the next boot; parameters of the kernel's command line hold
-# from the next boot on.
+# the rest as root. Commands hold until the next boot, but for those that are marked: they change
+# files or services, and hold until that is taken back. Parameters of the kernel's command line hold
+# from the next boot on. Mitigations, audit, io_uring and capabilities are left to you.
 set -u
 ";
 
@@ -56,6 +57,9 @@ pub fn script(checks: &[Judged], container: Option<&str>) -> String {
         );
         let _ = match fix {
             Fix::Command(command) => writeln!(text, "{command}"),
+            Fix::Permanent(command) => {
+                writeln!(text, "#   holds until it is taken back:\n{command}")
+            }
             Fix::Advice(advice) => writeln!(text, "#   by hand: {}", comment(advice)),
             Fix::Boot(parameter) => {
                 parameters.push(parameter);

@@ -102,7 +102,7 @@ fn balance(machine: &Machine) -> Look {
         true => "irqbalance runs, and leaves no CPU alone".to_owned(),
         false => format!("irqbalance runs, and leaves CPUs {banned} alone"),
     };
-    let fix = || Fix::Command("systemctl disable --now irqbalance".to_owned());
+    let fix = || Fix::Permanent("systemctl disable --now irqbalance".to_owned());
     Ok(Finding::judge(is_ok, found, fix))
 }
 

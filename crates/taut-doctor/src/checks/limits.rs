@@ -2,7 +2,7 @@
 
 use crate::check::{Check, Group, Severity};
 use crate::finding::{Finding, Fix, Unseen};
-use crate::look::Look;
+use crate::look::{Look, quoted};
 use crate::machine::Machine;
 
 pub const CHECKS: &[Check] = &[
@@ -47,23 +47,13 @@ pub const CHECKS: &[Check] = &[
         look: open_files,
     },
     Check {
-        name: "raw-sockets",
-        group: Group::Limits,
-        severity: Severity::Minor,
-        reads: "/proc/self/status (CAP_NET_RAW)",
-        wanted: "CAP_NET_RAW",
-        why: "captures of packets beside a gateway, and AF_XDP, need it",
-        cost: "this program may read and forge any packet",
-        look: raw_sockets,
-    },
-    Check {
         name: "network-admin",
         group: Group::Limits,
         severity: Severity::Minor,
         reads: "/proc/self/status (CAP_NET_ADMIN)",
         wanted: "CAP_NET_ADMIN",
         why: "buffers above net.core.rmem_max, SO_BUSY_POLL and hardware time stamps need it",
-        cost: "this program may change the network",
+        cost: "whoever may run this program may change the network with it",
         look: network_admin,
     },
     Check {
@@ -90,7 +80,6 @@ pub const CHECKS: &[Check] = &[
 
 /// Numbers of capabilities (linux/capability.h).
 const CAP_NET_ADMIN: u32 = 12;
-const CAP_NET_RAW: u32 = 13;
 const CAP_IPC_LOCK: u32 = 14;
 const CAP_SYS_NICE: u32 = 23;
 
@@ -101,24 +90,19 @@ fn has_capability(machine: &Machine, number: u32) -> Result<bool, Unseen> {
     Ok(set >> number & 1 == 1)
 }
 
-fn capability(machine: &Machine, number: u32) -> Look {
-    let has = has_capability(machine, number)?;
-    let found = if has { "this process has it" } else { "this process does not have it" };
-    Ok(Finding::judge(has, found, grant))
-}
-
-fn raw_sockets(machine: &Machine) -> Look {
-    capability(machine, CAP_NET_RAW)
-}
-
 fn network_admin(machine: &Machine) -> Look {
-    capability(machine, CAP_NET_ADMIN)
-}
-
-/// setcap(8) replaces what a file had: all that a check may ask for is given at once.
-fn grant() -> Fix {
-    let all = "cap_sys_nice,cap_ipc_lock,cap_net_raw,cap_net_admin+ep";
-    Fix::Command(format!("setcap {all} \"$(command -v taut)\""))
+    let has = has_capability(machine, CAP_NET_ADMIN)?;
+    let found = if has { "this process has it" } else { "this process does not have it" };
+    // A script gives no file a privilege that it keeps.
+    let fix = || {
+        let program = machine.answers.program.as_ref().map(|path| path.display().to_string());
+        let program = program.map_or("PROGRAM".to_owned(), |path| quoted(&path));
+        Fix::Advice(format!(
+            "`setcap cap_net_admin+ep {program}`, where whoever may run that file may change the \
+             network; it holds until it is taken back, and other capabilities of the file go"
+        ))
+    };
+    Ok(Finding::judge(has, found, fix))
 }
 
 /// The soft limit of this name; nothing where there is none.
@@ -151,13 +135,35 @@ fn limit_or(
     }
     let limit = limit(machine, name)?;
     let is_ok = limit.is_none_or(|limit| limit >= least);
-    let fix = || {
-        Fix::Command(format!(
-            "echo '* - {item}' > /etc/security/limits.d/90-taut-{}.conf; echo 'log in again' >&2",
-            item.split(' ').next().unwrap_or(item)
-        ))
+    Ok(Finding::judge(is_ok, format!("{}{unit}", shown(limit)), || raise(machine, item)))
+}
+
+/// Gives a limit to the user who asks, and to nobody else, in a file for this user and this limit.
+fn raise(machine: &Machine, item: &str) -> Fix {
+    let Ok(user) = user(machine) else {
+        return Fix::Advice(format!(
+            "put `USER - {item}` into /etc/security/limits.d/90-taut.conf"
+        ));
     };
-    Ok(Finding::judge(is_ok, format!("{}{unit}", shown(limit)), fix))
+    let (number, name) = (user.trim_start_matches(':'), item.split(' ').next().unwrap_or(item));
+    let file = quoted(&format!("/etc/security/limits.d/90-taut-{number}-{name}.conf"));
+    Fix::Permanent(format!("echo '{user} - {item}' > {file}; echo 'log in again' >&2"))
+}
+
+/// The user who asks, as limits.conf(5) has it: the name, or a colon and the number.
+fn user(machine: &Machine) -> Result<String, Unseen> {
+    let numbers = machine.field("/proc/self/status", "Uid")?;
+    let number = numbers.split_ascii_whitespace().next().and_then(|word| word.parse::<u32>().ok());
+    let number = number.ok_or_else(|| Unseen("/proc/self/status does not say Uid".to_owned()))?;
+    let users = machine.text("/etc/passwd").unwrap_or_default();
+    let name = |line: &str| {
+        let mut parts = line.split(':');
+        let (name, uid) = (parts.next()?, parts.nth(1)?);
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+        let is_it = uid.parse() == Ok(number) && !name.is_empty() && name.bytes().all(is_plain);
+        is_it.then(|| name.to_owned())
+    };
+    Ok(users.lines().find_map(name).unwrap_or_else(|| format!(":{number}")))
 }
 
 fn locked_memory(machine: &Machine) -> Look {
@@ -178,20 +184,18 @@ fn nice(machine: &Machine) -> Look {
 fn open_files(machine: &Machine) -> Look {
     let limit = limit(machine, "Max open files")?;
     let is_ok = limit.is_none_or(|limit| limit >= 4_096);
-    let fix = || {
-        let file = "/etc/security/limits.d/90-taut-nofile.conf";
-        Fix::Command(format!("echo '* - nofile 65536' > {file}; echo 'log in again' >&2"))
-    };
-    Ok(Finding::judge(is_ok, shown(limit), fix))
+    Ok(Finding::judge(is_ok, shown(limit), || raise(machine, "nofile 65536")))
 }
 
 fn io_uring(machine: &Machine) -> Look {
     let key = "kernel.io_uring_disabled";
     // Older kernels have no such key, and let everybody.
     let disabled = machine.number("/proc/sys/kernel/io_uring_disabled").unwrap_or(0);
-    let fix = || match disabled {
-        0 => Fix::Advice("allow io_uring_setup in the filter of system calls".to_owned()),
-        _ => Fix::sysctl(key, 0),
+    let fix = || {
+        Fix::Advice(match disabled {
+            0 => "allow io_uring_setup in the filter of system calls".to_owned(),
+            _ => format!("`sysctl -w {key}=0`, where every program may use it"),
+        })
     };
     match machine.answers.io_uring {
         None => Err(Unseen("the kernel was not asked".to_owned())),

@@ -51,6 +51,7 @@ const FILES: &[(&str, &str)] = &[
     ("/proc/swaps", "Filename Type Size Used Priority"),
     ("/proc/pressure/cpu", "some avg10=0.00 avg60=0.50 avg300=0.00 total=1\nfull avg10=0.00"),
     ("/proc/pressure/memory", "some avg10=0.00 avg60=0.00 avg300=0.00 total=1"),
+    ("/etc/passwd", "root:x:0:0:root:/root:/bin/sh\ntrader:x:1000:1000::/:/bin/sh"),
     ("/proc/1/cgroup", "0::/init.scope"),
     ("/proc/self/cgroup", "1:name=systemd:/\n0::/trading"),
     ("/proc/self/mounts", "proc /proc proc rw 0 0\ntmpfs /dev/shm tmpfs rw,size=1048576k 0 0"),
@@ -66,7 +67,7 @@ const FILES: &[(&str, &str)] = &[
     ),
     (
         "/proc/self/status",
-        "Name:\ttaut\nCapEff:\t0000000000003000\nSeccomp:\t0\n\
+        "Name:\ttaut\nUid:\t1000\t1000\t1000\t1000\nCapEff:\t0000000000003000\nSeccomp:\t0\n\
       Cpus_allowed_list:\t0-2\n",
     ),
     (
@@ -148,6 +149,7 @@ impl Fake {
                     error_max: Nanos(900_000),
                 })),
                 io_uring: Some(Ok(())),
+                program: Some("/opt/the trader/bin/taut".into()),
                 process: 77,
             },
         };

@@ -410,7 +410,6 @@ const SPOILT: &[(&str, Spoil, &str, &str)] = &[
         "1024",
         "nofile 65536",
     ),
-    ("raw-sockets", |it| it.set("/proc/self/status", "CapEff: 1000"), "does not have it", "setcap"),
     (
         "network-admin",
         |it| it.set("/proc/self/status", "CapEff: 2000"),
