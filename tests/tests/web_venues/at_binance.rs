@@ -25,7 +25,7 @@ use taut_web_venue::{ApiKeySettings, BinanceAccountSettings, Faults, SymbolSetti
 
 use crate::hands::{Hands, Obedient, Running};
 use crate::members::{
-    FAR, Language, Ports, an_order_rests_trades_in_parts_is_changed_and_cancelled,
+    Language, Ports, an_order_rests_trades_in_parts_is_changed_and_cancelled,
     under_faults_all_agree_in_the_end,
 };
 
@@ -106,9 +106,8 @@ fn maker_order(side: Side, dollars: u32) -> (String, &'static str) {
     (place(side, dollars), "\"status\":\"NEW\"")
 }
 
-fn stir() -> Option<String> {
-    Some(place("BUY", (FAR.0 / 1_000_000_000) as u32))
-}
+/// A book begins with a change.
+const STIRRED: Nanos = Nanos::from_millis(20);
 
 fn url(path: &str) -> String {
     format!("ws://localhost/{path}")
@@ -187,9 +186,7 @@ impl Language for WebSocketApi {
         maker_order(side, dollars)
     }
 
-    fn stir() -> Option<String> {
-        stir()
-    }
+    const STIRRED: Nanos = STIRRED;
 
     fn gateway<'m>(
         at: Ports,
@@ -220,9 +217,7 @@ impl Language for Fix {
         maker_order(side, dollars)
     }
 
-    fn stir() -> Option<String> {
-        stir()
-    }
+    const STIRRED: Nanos = STIRRED;
 
     fn gateway<'m>(
         at: Ports,

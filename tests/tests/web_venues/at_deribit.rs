@@ -8,7 +8,7 @@ use taut_gateway::{DeribitFix, DeribitJson, DeribitOrderSettings, Regions, Trans
 use taut_market_data::deribit::DeribitFeed;
 use taut_oms::Rate;
 use taut_testkit::for_each_seed;
-use taut_types::{Instrument, Side};
+use taut_types::{Instrument, Nanos, Side};
 use taut_web_venue::deribit::{Deribit, DeribitSettings};
 use taut_web_venue::{AccountSettings, Faults, KeySettings, Kind, MarketSettings};
 
@@ -77,6 +77,8 @@ impl<const CANCELS_ON_DISCONNECT: bool> Language for JsonRpc<CANCELS_ON_DISCONNE
         maker_order(side, dollars)
     }
 
+    const STIRRED: Nanos = STIRRED;
+
     fn gateway<'m>(
         at: Ports,
         member: usize,
@@ -105,6 +107,8 @@ impl<const CANCELS_ON_DISCONNECT: bool> Language for Fix<CANCELS_ON_DISCONNECT> 
         maker_order(side, dollars)
     }
 
+    const STIRRED: Nanos = STIRRED;
+
     fn gateway<'m>(
         at: Ports,
         member: usize,
@@ -130,6 +134,9 @@ fn order_settings(cancels_on_disconnect: bool) -> DeribitOrderSettings {
 }
 
 const KEYS: [(&str, &str); 2] = [("one", "secret-of-one"), ("two", "secret-of-two")];
+
+/// A feed is silent when nothing happens for long, and given up in the end.
+const STIRRED: Nanos = Nanos::from_secs(2);
 
 fn maker_order(side: Side, dollars: u32) -> (String, &'static str) {
     let method = if side == Side::Buy { "buy" } else { "sell" };

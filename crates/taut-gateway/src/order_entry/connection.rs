@@ -8,8 +8,8 @@ use taut_fix::Now;
 use taut_fix_engine::BackOff;
 use taut_io::{Completion, Io, Kernel};
 use taut_oms::{
-    ExecId, InstrumentStatus, LimitsError, Order, OrderEvent, OrderTable, Positions, RequestKind,
-    Risk, RiskInstrument, Trouble, VenueReject,
+    ExecId, InstrumentStatus, LimitsError, Order, OrderEvent, OrderState, OrderTable, Positions,
+    RequestKind, Risk, RiskInstrument, Trouble, VenueReject,
 };
 use taut_sys::{Address, Clock, StreamOptions, random_bytes};
 use taut_types::{Instrument, Nanos, OrderTerms, OrderType, RequestId, TimeInForce};
@@ -385,8 +385,9 @@ impl<H: OrderHandler> OrderSession<H> {
 
     /// What became of an order may have been lost on its way, and nobody else would ask. One that
     /// does not rest and is still open when a request would be late is asked about; where messages
-    /// have no numbers, so that a lost one leaves no gap, all are, now and then. Cost: the open
-    /// orders, once in each time-out.
+    /// have no numbers, so that a lost one leaves no gap, all are, now and then. When nothing came
+    /// of the question about an order that nobody knows to be open, or about one that is done and
+    /// misses a trade, that is asked again. Cost: the open orders, once in each time-out.
     fn want_what_may_be_lost(&mut self, now: Nanos) {
         let timeout = self.settings.request_timeout;
         if now.since(self.looked_through) < timeout {
@@ -394,6 +395,11 @@ impl<H: OrderHandler> OrderSession<H> {
         }
         self.looked_through = now;
         self.looks = self.looks.wrapping_add(1);
+        let Self { reconcile, table, .. } = self;
+        let is_unsure = |order: &Order| {
+            order.state == OrderState::Unknown || order.state.is_done() && order.misses_trades()
+        };
+        reconcile.want_untold(|order| table.get(order).is_some_and(is_unsure));
         let has_no_numbers = H::CAPABILITIES.framing == Framing::Messages;
         if has_no_numbers && self.looks.is_multiple_of(LOOKS) {
             self.ask_about_all();

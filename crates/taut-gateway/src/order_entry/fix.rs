@@ -65,7 +65,8 @@ impl FixLink {
         let config = SessionConfig {
             heartbeat_interval,
             logout_timeout: Nanos::from_secs(10),
-            resend_timeout: Nanos::from_secs(30),
+            // Nothing else is heard meanwhile: a venue that does not send again is connected anew.
+            resend_timeout: Nanos::from_secs(10),
             ..SessionConfig::new(Role::Initiator, BeginString::Fix44, sender, target)
         };
         let session = Session::new(config, Numbers::open(settings.store)?);

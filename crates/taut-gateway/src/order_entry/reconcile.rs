@@ -34,6 +34,8 @@ pub(super) struct Reconcile {
     /// Orders to be asked about.
     open: BTreeSet<ClientOrderId>,
     asked: Vec<Question>,
+    /// Orders whose question came to nothing.
+    untold: BTreeSet<ClientOrderId>,
 }
 
 impl Reconcile {
@@ -99,13 +101,31 @@ impl Reconcile {
         self.mass = None;
     }
 
+    /// A question about this order came to nothing: the venue refused it, or the question or its
+    /// answer was lost.
+    pub(super) fn untold(&mut self, order: ClientOrderId) {
+        self.untold.insert(order);
+    }
+
+    /// Orders whose question came to nothing are asked about again, where that `is_needed`: nobody
+    /// else would ask.
+    pub(super) fn want_untold(&mut self, is_needed: impl Fn(ClientOrderId) -> bool) {
+        for order in std::mem::take(&mut self.untold) {
+            if is_needed(order) {
+                self.want(order);
+            }
+        }
+    }
+
     /// A message of ours was refused. The order that it asked about, if it was such a question.
     pub(super) fn refused(&mut self, message: u64) -> Option<ClientOrderId> {
         if self.mass.is_some_and(|mass| mass.message == message) {
             self.mass = None;
         }
         let at = self.asked.iter().position(|question| question.message == message)?;
-        Some(self.asked.swap_remove(at).order)
+        let order = self.asked.swap_remove(at).order;
+        self.untold(order);
+        Some(order)
     }
 
     /// The next order to ask about: one by one, once all were asked about.
@@ -124,11 +144,13 @@ impl Reconcile {
         self.asked.push(question);
     }
 
-    /// An order whose question has no answer for so long; it is asked no more.
+    /// An order whose question has no answer for so long; the question is given up.
     pub(super) fn overdue(&mut self, now: Nanos, timeout: Nanos) -> Option<ClientOrderId> {
         let is_late = |question: &Question| now.since(question.since) >= timeout;
         let at = self.asked.iter().position(is_late)?;
-        Some(self.asked.swap_remove(at).order)
+        let order = self.asked.swap_remove(at).order;
+        self.untold(order);
+        Some(order)
     }
 
     /// Whether nothing is asked, or to be.
@@ -157,6 +179,24 @@ mod tests {
         assert!(reconcile.next_mass());
         let next = [(); 4].map(|()| reconcile.next(Nanos::ZERO, LATE));
         assert_eq!(next, [Some(1), Some(2), Some(3), None].map(|id| id.map(ClientOrderId)));
+    }
+
+    #[test]
+    fn a_question_that_came_to_nothing_is_asked_again_where_that_is_needed() {
+        let mut reconcile = Reconcile::default();
+        let [late, refused, known] = [1, 2, 3].map(ClientOrderId);
+        for (order, message) in [(late, 7), (refused, 8), (known, 9)] {
+            reconcile.asked(Question { order, message, since: Nanos::ZERO });
+        }
+        assert_eq!(reconcile.refused(8), Some(refused));
+        let given_up = [(); 3].map(|()| reconcile.overdue(LATE, LATE));
+        assert_eq!(given_up, [Some(late), Some(known), None]);
+        assert!(reconcile.is_over());
+        reconcile.want_untold(|order| order != known);
+        let next = [(); 3].map(|()| reconcile.next(LATE, LATE));
+        assert_eq!(next, [Some(late), Some(refused), None]);
+        reconcile.want_untold(|_| true);
+        assert!(reconcile.is_over(), "once for each question");
     }
 
     /// The venue would be asked for more than it allows.
