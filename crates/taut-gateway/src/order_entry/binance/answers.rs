@@ -136,10 +136,8 @@ impl Trading {
             // What took its place was asked for a moment too early.
             self.ask_again(question);
         } else {
-            let names = self.known.names(question.request.order);
-            let asked = names.into_iter().nth(usize::from(question.unknown));
-            let before = asked.map_or(0, |leg| leg.before());
-            self.reading.order(order, As::Stands(question.request, before), &mut self.known);
+            let asked = As::Stands(question.request, question.before);
+            self.reading.order(order, asked, &mut self.known);
         }
     }
 

@@ -47,4 +47,7 @@ pub(super) struct Question {
     pub(super) instrument: InstrumentId,
     /// How many names, from the newest, the venue does not know.
     pub(super) unknown: u8,
+    /// What had traded before the one that was asked for: the answer may come when another one has
+    /// taken its place.
+    pub(super) before: i64,
 }

@@ -249,9 +249,10 @@ impl Trading {
         let Self { symbols, known, budget, .. } = self;
         budget.take(now, 4, KEPT_FOR_SESSION)?;
         let instrument = instrument.id();
-        let question = Question { at: now.mono, request, instrument, unknown: 0 };
         let symbol = symbols.get(instrument).ok_or(NotSent::Unsupported)?;
         let (plain, newest) = (Name::of(request, 0), known.names(request.order).next());
+        let before = newest.map_or(0, |leg| leg.before());
+        let question = Question { at: now.mono, request, instrument, unknown: 0, before };
         let which = newest.as_ref().map_or(Which::Name(plain.as_bytes()), |it| it.which());
         let status = Request::Status { symbol: symbol.name.as_bytes(), which, stamp };
         web.leave(now, &status, Asked::Status(question))
@@ -345,6 +346,8 @@ impl Trading {
         let Self { symbols, known, .. } = self;
         let order = question.request.order;
         let which = known.names(order).nth(usize::from(question.unknown));
+        let before = which.map_or(0, |leg| leg.before());
+        let question = Question { before, ..question };
         let symbol = symbols.get(question.instrument).ok_or(NotSent::Unsupported)?;
         let plain = Name::of(question.request, 0);
         let which = which.as_ref().map_or(Which::Name(plain.as_bytes()), |it| it.which());

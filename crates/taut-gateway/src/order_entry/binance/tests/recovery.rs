@@ -135,6 +135,20 @@ fn that_there_is_no_such_order_counts_when_its_request_cannot_come_any_more() {
 }
 
 #[test]
+fn an_answer_about_an_order_whose_rest_has_taken_its_place_counts_what_it_had_traded_once() {
+    let mut line = Line::resting(Some("0.00100000"));
+    line.ask().unwrap();
+    let question = line.handler.last_message();
+    line.modify(1, 2, &at(43_002, 5)).unwrap();
+    line.event("CANCELED", ["{2}-W", "{1}"], "CANCELED", "0.001");
+    assert!(line.next().contains("order.place"));
+    let stood = r#"{"orderId":42,"clientOrderId":"{1}","status":"PARTIALLY_FILLED",
+        "executedQty":"0.00100000","origQty":"0.004"}"#;
+    let report = only(line.answer_to(question, stood));
+    assert_eq!(report.total, qty(100_000));
+}
+
+#[test]
 fn an_order_is_looked_for_under_every_name_that_it_may_have() {
     let unknown = r#""code":-2013,"msg":"Order does not exist.""#;
     let mut line = Line::resting(None);
