@@ -32,7 +32,7 @@ pub struct Sample {
     pub cpus: BTreeMap<usize, CpuTotals>,
     /// Interrupts so far.
     pub interrupts: Interrupts,
-    /// What each interface has received and lost since the boot, by the kernel's counter.
+    /// What each interface has lost since the boot, by the kernel's counter.
     pub losses: BTreeMap<String, BTreeMap<&'static str, u64>>,
     /// The control groups that limit the CPU time of this process and of taut's others, by their
     /// folders: how often each was stopped because of its quota.

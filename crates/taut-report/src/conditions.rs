@@ -18,7 +18,7 @@ use std::hint::black_box;
 
 use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};
-use taut_sys::{MachineTimes, family_cpu, machine_times, monotonic};
+use taut_sys::{CpuTotals, family_cpu, machine_times, monotonic};
 use taut_types::Nanos;
 
 use crate::units::human_ns;
@@ -39,7 +39,7 @@ const FLOOR_ROUNDS: usize = 32;
 #[derive(Clone, Copy, Debug)]
 pub struct Watch {
     at: Nanos,
-    machine: Option<MachineTimes>,
+    machine: Option<CpuTotals>,
     own: Nanos,
     floor: Nanos,
 }
@@ -70,15 +70,11 @@ impl Watch {
     pub fn finish(&self) -> Conditions {
         let (at, own, machine) = (monotonic(), family_cpu(), machine_times());
         let seconds = (at.since(self.at).0 as f64 / 1e9).max(1e-9);
-        let spent = self.machine.zip(machine).map(|(before, after)| MachineTimes {
-            busy: after.busy.since(before.busy),
-            stolen: after.stolen.since(before.stolen),
-            all: after.all.since(before.all),
-        });
+        let spent = self.machine.zip(machine).map(|(before, after)| after.since(before));
         let own = own.since(self.own);
         Conditions::judge(
-            spent.map(|spent| spent.busy.since(own).0 as f64 / 1e9 / seconds),
-            spent.map(|spent| 100.0 * spent.stolen.0 as f64 / spent.all.0.max(1) as f64),
+            spent.map(|spent| spent.busy().since(own).0 as f64 / 1e9 / seconds),
+            spent.map(|spent| 100.0 * spent.stolen.0 as f64 / spent.all().0.max(1) as f64),
             [self.floor, floor()],
         )
     }

@@ -59,12 +59,23 @@ pub fn error(mistakes: &[Mistake]) -> RunnerError {
 /// # Errors
 /// Everything that is wrong in it: the file, the line, the key, the key that was meant.
 pub fn from_file<T: FileSettings>(path: &Path) -> Result<T, RunnerError> {
+    from_file_checked(path, T::mistakes)
+}
+
+/// The same of a file that is read for another purpose, in which something else is wrong.
+///
+/// # Errors
+/// As [`from_file`].
+pub fn from_file_checked<T: FileSettings>(
+    path: &Path,
+    check: impl FnOnce(&T) -> Vec<Mistake>,
+) -> Result<T, RunnerError> {
     let named = |error: std::io::Error| {
         RunnerError::Settings(format!("{}: {error}; check the path", path.display()))
     };
     let text = std::fs::read_to_string(path).map_err(named)?;
     let absolute = std::path::absolute(path).map_err(named)?;
-    from_text(&text, absolute.parent().unwrap_or(&absolute)).map_err(|found| {
+    from_text(&text, absolute.parent().unwrap_or(&absolute), check).map_err(|found| {
         let line = |found: &Found| match found.line {
             Some(line) => format!("{}:{line}: {}", path.display(), found.text),
             None => format!("{}: {}", path.display(), found.text),
@@ -80,7 +91,11 @@ struct Found {
     text: String,
 }
 
-fn from_text<T: FileSettings>(text: &str, folder: &Path) -> Result<T, Vec<Found>> {
+fn from_text<T: FileSettings>(
+    text: &str,
+    folder: &Path,
+    check: impl FnOnce(&T) -> Vec<Mistake>,
+) -> Result<T, Vec<Found>> {
     let (whole, errors) = DeTable::parse_recoverable(text);
     let whole = whole.into_inner();
     if !errors.is_empty() {
@@ -93,7 +108,7 @@ fn from_text<T: FileSettings>(text: &str, folder: &Path) -> Result<T, Vec<Found>
     if let Some(mut settings) = read.filter(|_| taken.iter().all(|taken| taken.name.is_some())) {
         settings.start_paths_at(folder);
         let untold = |mistake: &Mistake| taken.iter().all(|taken| taken.key != mistake.key);
-        found.extend(settings.mistakes().into_iter().filter(untold).map(|mistake| Found {
+        found.extend(check(&settings).into_iter().filter(untold).map(|mistake| Found {
             line: line_of(text, &whole, &mistake.key),
             text: mistake.text,
         }));
@@ -276,7 +291,7 @@ mod tests {
     }
 
     fn told(text: &str) -> Vec<(Option<usize>, String)> {
-        let found = from_text::<File>(text, Path::new("")).expect_err(text);
+        let found = from_text(text, Path::new(""), File::mistakes).expect_err(text);
         found.into_iter().map(|found| (found.line, found.text)).collect()
     }
 
@@ -323,6 +338,7 @@ mod tests {
     #[test]
     fn what_is_no_toml_is_told_as_such() {
         assert!(told("name = \nx = = 1\n").iter().all(|(line, _)| line.is_some()));
-        assert_eq!(from_text::<File>("name = \"x\"\n", Path::new("")).expect("right").name, "x");
+        let right = from_text("name = \"x\"\n", Path::new(""), File::mistakes).expect("right");
+        assert_eq!(right.name, "x");
     }
 }

@@ -74,8 +74,6 @@ pub use signal::{
 pub use socket::{ConnectProgress, PARTS_MAX, Socket};
 pub use tuning::{Tuned, Tuning, set_fifo_scheduling, set_idle_scheduling};
 pub use uring::{BufferLease, Uring, UringBuffers, UringCompletion, UringConfig};
-pub use usage::{
-    CpuTotals, MachineTimes, Usage, cpu_totals, family_cpu, machine_times, thread_usage,
-};
+pub use usage::{CpuTotals, Usage, cpu_totals, family_cpu, machine_times, thread_usage};
 pub use visible::visible;
 pub use wait::{Wait, Waiter};

@@ -51,26 +51,14 @@ pub fn family_cpu() -> Nanos {
     of(libc::RUSAGE_SELF) + of(libc::RUSAGE_CHILDREN)
 }
 
-/// What the CPUs of the machine have done since it started, all of them together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct MachineTimes {
-    /// Any program ran, or the kernel did.
-    pub busy: Nanos,
-    /// A CPU of this virtual machine had work, and the hypervisor had it wait.
-    pub stolen: Nanos,
-    /// These, and what they were idle: as many seconds a second as there are CPUs.
-    pub all: Nanos,
-}
-
-/// As `/proc/stat` counts, in hundredths of a second; `None` where it cannot be read.
+/// What all CPUs of the machine have done together; `None` where `/proc/stat` cannot be read.
 #[must_use]
-pub fn machine_times() -> Option<MachineTimes> {
-    parse_machine_times(&std::fs::read_to_string("/proc/stat").ok()?)
+pub fn machine_times() -> Option<CpuTotals> {
+    of_all(&std::fs::read_to_string("/proc/stat").ok()?)
 }
 
-fn parse_machine_times(stat: &str) -> Option<MachineTimes> {
-    let (_, totals) = cpu_totals(stat).find(|(cpu, _)| cpu.is_none())?;
-    Some(MachineTimes { busy: totals.busy(), stolen: totals.stolen, all: totals.all() })
+fn of_all(stat: &str) -> Option<CpuTotals> {
+    cpu_totals(stat).find_map(|(cpu, totals)| cpu.is_none().then_some(totals))
 }
 
 /// What a CPU has done since the machine started, or all of them together.
@@ -154,13 +142,13 @@ mod tests {
     fn the_machine_is_busy_for_all_that_is_not_idle_waiting_or_stolen() {
         let text = "cpu  100 20 30 4000 500 6 7 80 9 0\ncpu0 1 1 1 1 1 1 1 1 1 1\n";
         let hundredths = |n: i64| Nanos(n * 10_000_000);
-        let times =
-            MachineTimes { busy: hundredths(163), stolen: hundredths(80), all: hundredths(4_743) };
-        assert_eq!(parse_machine_times(text), Some(times));
+        let times = of_all(text).expect("a line of all CPUs");
+        assert_eq!(times.busy(), hundredths(163));
+        assert_eq!((times.stolen, times.all()), (hundredths(80), hundredths(4_743)));
         for text in ["", "cpu0 1 2 3", "cpu  1 2 3\n", "cpu  1 2 3 4 5 6 7 x\n"] {
-            assert_eq!(parse_machine_times(text), None, "{text}");
+            assert_eq!(of_all(text), None, "{text}");
         }
-        assert!(machine_times().is_some_and(|times| times.busy > Nanos::ZERO));
+        assert!(machine_times().is_some_and(|times| times.busy() > Nanos::ZERO));
     }
 
     #[test]

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// Counters of packets that an interface received and lost: there was no room in the hardware
-/// (missed, fifo), or they were broken.
+/// Counters of packets that an interface lost: there was no room in the hardware (missed, fifo),
+/// or they were broken.
 const LOSSES: [&str; 3] = ["rx_missed_errors", "rx_fifo_errors", "rx_errors"];
 
 /// What each interface has lost since the boot, by counter. One that has no counters is left out.

@@ -4,13 +4,6 @@ use taut_doctor::{CpuList, Verdict};
 
 use crate::fake::Fake;
 
-/// What mends this check.
-fn fix_of(fake: &Fake, name: &str) -> String {
-    let diagnosis = fake.diagnose();
-    let it = diagnosis.check(name).expect("a check");
-    it.fix.as_ref().unwrap_or_else(|| panic!("{name}: {}", it.found)).to_string()
-}
-
 /// Another gateway's CPU 2 is isolated at the boot, or by a control group.
 #[test]
 fn nothing_is_sent_to_the_isolated_cpu_of_another_gateway() {
@@ -32,7 +25,7 @@ fn nothing_is_sent_to_the_isolated_cpu_of_another_gateway() {
             ("busy-neighbour", "taskset -pc 0-1 900"),
             ("smt-sibling", "trade on one CPU of each core"),
         ] {
-            let mended = fix_of(&fake, name);
+            let mended = fake.fix_of(name);
             assert!(mended.starts_with(fix), "{path}: {name}: {mended}");
         }
     }
@@ -49,13 +42,13 @@ fn parameters_of_the_boot_keep_the_cpus_that_they_name_already() {
         ("nohz-full", "'nohz_full=0,2-3'"),
         ("rcu-callbacks", "'rcu_nocbs=1-3'"),
     ] {
-        let mended = fix_of(&fake, name);
+        let mended = fake.fix_of(name);
         assert!(mended.contains(parameter), "{name}: {mended}");
     }
     // The boot does not take what a control group gives.
     fake.set("/sys/devices/system/cpu/isolated", "");
     fake.set("/sys/fs/cgroup/cpuset.cpus.isolated", "2");
-    assert!(fix_of(&fake, "cpus-isolated").contains("'isolcpus=managed_irq,domain,3'"));
+    assert!(fake.fix_of("cpus-isolated").contains("'isolcpus=managed_irq,domain,3'"));
 }
 
 #[test]
@@ -63,7 +56,7 @@ fn a_gateway_without_a_cpu_is_told_of_one() {
     let mut fake = Fake::good();
     fake.target.cpus = CpuList::parse("2-3").expect("a list");
     fake.target.gateway.as_mut().expect("a gateway").cpu = None;
-    assert_eq!(fix_of(&fake, "gateway-pinned"), "put `cpu = 2` into the gateway's file");
+    assert_eq!(fake.fix_of("gateway-pinned"), "put `cpu = 2` into the gateway's file");
 }
 
 #[test]
@@ -71,23 +64,25 @@ fn a_gateway_that_runs_on_its_cpu_is_not_its_own_neighbour() {
     let mut fake = Fake::good();
     fake.task(900, "taut", 3, 100);
     fake.task_later(900, "taut", 3, 199);
-    let alone = fake.diagnose();
-    let it = alone.check("busy-neighbour").expect("a check");
-    assert_eq!(it.verdict, Verdict::Ok, "{}", it.found);
-    assert!(it.found.contains("taut (thread 900) has 99% of CPU 3"), "{}", it.found);
+    let (verdict, found) = fake.judge("busy-neighbour");
+    assert_eq!(verdict, Verdict::Ok, "{found}");
+    assert!(found.contains("taut (thread 900) has 99% of CPU 3"), "{found}");
     fake.task(902, "cc1", 3, 100);
     fake.task_later(902, "cc1", 3, 130);
-    let beside = fake.diagnose();
-    let it = beside.check("busy-neighbour").expect("a check");
-    assert_eq!(it.verdict, Verdict::Wrong, "{}", it.found);
-    let fix = it.fix.as_ref().expect("a remedy").to_string();
-    assert_eq!(fix, "taskset -pc 0-2 902", "the gateway stays where it is");
+    let (verdict, found) = fake.judge("busy-neighbour");
+    assert_eq!(verdict, Verdict::Wrong, "{found}");
+    assert_eq!(
+        fake.fix_of("busy-neighbour"),
+        "taskset -pc 0-2 902",
+        "the gateway stays where it is"
+    );
     fake.task(901, "taut", 3, 100);
     fake.task_later(901, "taut", 3, 140);
-    let three = fake.diagnose();
-    let it = three.check("busy-neighbour").expect("a check");
-    let fix = it.fix.as_ref().expect("a remedy").to_string();
-    assert_eq!(fix, "taskset -pc 0-2 902", "no gateway is moved, and two on a CPU are wrong");
+    assert_eq!(
+        fake.fix_of("busy-neighbour"),
+        "taskset -pc 0-2 902",
+        "no gateway is moved, and two on a CPU are wrong"
+    );
 }
 
 #[test]
@@ -95,16 +90,15 @@ fn threads_that_trade_are_moved_by_no_script_whatever_their_program_is_called() 
     let mut fake = Fake::good();
     fake.task(900, "lean", 3, 100);
     fake.task_later(900, "lean", 3, 199);
-    assert_eq!(fix_of(&fake, "busy-neighbour"), "taskset -pc 0-2 900");
+    assert_eq!(fake.fix_of("busy-neighbour"), "taskset -pc 0-2 900");
     // A strategy in a program of its own.
     let maps = "7f00-7f01 rw-s 00000000 00:01 9 /memfd:taut-gateway (deleted)\n7f02-7f03 rw-p";
     fake.set("/proc/900/maps", maps);
-    let diagnosis = fake.diagnose();
-    let it = diagnosis.check("busy-neighbour").expect("a check");
-    assert_eq!(it.verdict, Verdict::Ok, "{}", it.found);
+    let (verdict, found) = fake.judge("busy-neighbour");
+    assert_eq!(verdict, Verdict::Ok, "{found}");
     fake.task(901, "taut", 3, 100);
     fake.task_later(901, "taut", 3, 140);
-    assert_eq!(fix_of(&fake, "busy-neighbour"), "pin each thread that trades to a CPU of its own");
+    assert_eq!(fake.fix_of("busy-neighbour"), "pin each thread that trades to a CPU of its own");
     assert!(!fake.diagnose().script().contains("taskset"), "it is a comment");
 }
 
@@ -113,9 +107,8 @@ fn threads_that_trade_are_moved_by_no_script_whatever_their_program_is_called() 
 fn interrupts_are_no_hidden_thread() {
     let mut fake = Fake::good();
     fake.set_later("/proc/stat", "cpu3 100 0 0 920 0 40 40 0");
-    let diagnosis = fake.diagnose();
-    let it = diagnosis.check("busy-neighbour").expect("a check");
-    assert_eq!(it.verdict, Verdict::Ok, "{}", it.found);
+    let (verdict, found) = fake.judge("busy-neighbour");
+    assert_eq!(verdict, Verdict::Ok, "{found}");
 }
 
 /// In a container, or where /proc shows a user's own processes alone.
@@ -123,16 +116,14 @@ fn interrupts_are_no_hidden_thread() {
 fn a_cpu_that_is_busy_with_what_cannot_be_seen_is_not_quiet() {
     let mut fake = Fake::good();
     fake.set_later("/proc/stat", "cpu3 140 0 0 960 0 0 0 0");
-    let diagnosis = fake.diagnose();
-    let it = diagnosis.check("busy-neighbour").expect("a check");
-    assert_eq!(it.verdict, Verdict::Wrong, "{}", it.found);
-    assert!(it.found.starts_with("40% of CPU 3 went to threads that"), "{}", it.found);
+    let (verdict, found) = fake.judge("busy-neighbour");
+    assert_eq!(verdict, Verdict::Wrong, "{found}");
+    assert!(found.starts_with("40% of CPU 3 went to threads that"), "{found}");
     // What can be seen is not hidden.
     fake.task(900, "taut", 3, 100);
     fake.task_later(900, "taut", 3, 139);
-    let diagnosis = fake.diagnose();
-    let it = diagnosis.check("busy-neighbour").expect("a check");
-    assert_eq!(it.verdict, Verdict::Ok, "{}", it.found);
+    let (verdict, found) = fake.judge("busy-neighbour");
+    assert_eq!(verdict, Verdict::Ok, "{found}");
 }
 
 /// Nothing says where it really comes: then it may come wherever its mask allows.
@@ -141,7 +132,7 @@ fn an_empty_effective_affinity_is_not_elsewhere() {
     let mut fake = Fake::good();
     fake.set("/proc/irq/41/effective_affinity_list", "");
     for name in ["irq-affinity", "nic-interrupts"] {
-        assert!(fix_of(&fake, name).starts_with("for irq in 41; do echo 0-2 >"), "{name}");
+        assert!(fake.fix_of(name).starts_with("for irq in 41; do echo 0-2 >"), "{name}");
     }
 }
 
@@ -156,7 +147,7 @@ fn only_the_lines_of_a_card_that_come_here_are_moved() {
     let lines = "      CPU0 CPU1 CPU2 CPU3\n 41:  900 0 0 0 PCI-MSIX 1-edge eth0-rx-0\n\
                   42:  0 0 0 5 PCI-MSIX 2-edge eth0-rx-1";
     fake.set("/proc/interrupts", lines);
-    assert!(fix_of(&fake, "nic-interrupts").starts_with("for irq in 42; do"));
+    assert!(fake.fix_of("nic-interrupts").starts_with("for irq in 42; do"));
 }
 
 #[test]
@@ -165,10 +156,7 @@ fn irqbalance_leaves_isolated_and_nohz_full_cpus_alone_unless_its_file_names_oth
     fake.task(600, "irqbalance", 0, 0);
     fake.target.cpus = CpuList::parse("2-3").expect("a list");
     fake.set("/sys/devices/system/cpu/nohz_full", "2");
-    let is_ok = |fake: &Fake| {
-        let diagnosis = fake.diagnose();
-        diagnosis.check("irq-balance").expect("a check").verdict == Verdict::Ok
-    };
+    let is_ok = |fake: &Fake| fake.judge("irq-balance").0 == Verdict::Ok;
     assert!(is_ok(&fake));
     let files = ["/etc/default/irqbalance", "/etc/sysconfig/irqbalance"];
     for (text, right) in [

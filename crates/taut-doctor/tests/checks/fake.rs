@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use taut_doctor::{Answers, CpuList, Diagnosis, GatewayThread, Machine, Sample, Target};
+use taut_doctor::{Answers, CpuList, Diagnosis, GatewayThread, Machine, Sample, Target, Verdict};
 use taut_sys::{ClockDiscipline, Coalescing, NicSettings};
 use taut_types::Nanos;
 
@@ -217,6 +217,20 @@ impl Fake {
     pub fn task_later(&mut self, id: u32, name: &str, cpu: usize, ticks: u64) {
         let (path, text) = task(id, name, cpu, ticks);
         self.set_later(&path, &text);
+    }
+
+    /// What a check comes to, and what it found.
+    pub fn judge(&self, name: &str) -> (Verdict, String) {
+        let diagnosis = self.diagnose();
+        let it = diagnosis.check(name).expect("a check");
+        (it.verdict, it.found.clone())
+    }
+
+    /// What mends what a check found.
+    pub fn fix_of(&self, name: &str) -> String {
+        let diagnosis = self.diagnose();
+        let it = diagnosis.check(name).expect("a check");
+        it.fix.as_ref().unwrap_or_else(|| panic!("{name}: {}", it.found)).to_string()
     }
 
     /// Looks at it.

@@ -101,10 +101,12 @@ impl Reconcile {
         self.mass = None;
     }
 
-    /// A question about this order came to nothing: the venue refused it, or the question or its
-    /// answer was lost.
-    pub(super) fn untold(&mut self, order: ClientOrderId) {
+    /// A question came to nothing: the venue refused it, or the question or its answer was lost.
+    /// The order that it was about.
+    fn give_up(&mut self, at: usize) -> ClientOrderId {
+        let order = self.asked.swap_remove(at).order;
         self.untold.insert(order);
+        order
     }
 
     /// Orders whose question came to nothing are asked about again, where that `is_needed`: nobody
@@ -123,9 +125,7 @@ impl Reconcile {
             self.mass = None;
         }
         let at = self.asked.iter().position(|question| question.message == message)?;
-        let order = self.asked.swap_remove(at).order;
-        self.untold(order);
-        Some(order)
+        Some(self.give_up(at))
     }
 
     /// The next order to ask about: one by one, once all were asked about.
@@ -148,9 +148,7 @@ impl Reconcile {
     pub(super) fn overdue(&mut self, now: Nanos, timeout: Nanos) -> Option<ClientOrderId> {
         let is_late = |question: &Question| now.since(question.since) >= timeout;
         let at = self.asked.iter().position(is_late)?;
-        let order = self.asked.swap_remove(at).order;
-        self.untold(order);
-        Some(order)
+        Some(self.give_up(at))
     }
 
     /// Whether nothing is asked, or to be.

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use serde::Deserialize;
 use taut_sys::{UNIX_NAME_BYTES_MAX, pinnable_cpus};
 
 use crate::error::RunnerError;
@@ -21,52 +20,6 @@ use crate::service::name::{NAME_BYTES_MAX, is_name};
 use crate::service::okx::OkxKeys;
 use crate::service::rules::Rules;
 use crate::service::secret::CredentialSettings;
-
-/// A file that is read while its gateway runs: the secret is in use already, and not read again.
-#[derive(Deserialize)]
-#[serde(transparent)]
-struct Again(GatewayFile);
-
-impl FileSettings for Again {
-    fn start_paths_at(&mut self, folder: &Path) {
-        self.0.start_paths_at(folder);
-    }
-
-    fn mistakes(&self) -> Vec<Mistake> {
-        self.0.mistakes_but_of_secret()
-    }
-}
-
-/// A file that is read for trading on paper: it needs no key where market data needs none.
-#[derive(Deserialize)]
-#[serde(transparent)]
-struct OnPaper(GatewayFile);
-
-impl FileSettings for OnPaper {
-    fn start_paths_at(&mut self, folder: &Path) {
-        self.0.start_paths_at(folder);
-    }
-
-    fn mistakes(&self) -> Vec<Mistake> {
-        self.0.clone().on_paper().mistakes_but_of_secret()
-    }
-}
-
-/// A file that is read for a look at a machine, not to be run: neither that machine's CPUs nor the
-/// secret are looked at.
-#[derive(Deserialize)]
-#[serde(transparent)]
-struct ForMachine(GatewayFile);
-
-impl FileSettings for ForMachine {
-    fn start_paths_at(&mut self, folder: &Path) {
-        self.0.start_paths_at(folder);
-    }
-
-    fn mistakes(&self) -> Vec<Mistake> {
-        self.0.clone().on_paper().mistakes_of_text()
-    }
-}
 
 impl FileSettings for GatewayFile {
     fn start_paths_at(&mut self, folder: &Path) {
@@ -114,9 +67,7 @@ impl GatewayFile {
     /// # Errors
     /// What is wrong in it: the file, the line, the key, the key that was meant.
     pub fn read(path: &Path) -> Result<Self, RunnerError> {
-        let mut file: Self = mistakes::from_file(path)?;
-        file.source = std::path::absolute(path).ok();
-        Ok(file)
+        Self::read_checked(path, Self::mistakes)
     }
 
     /// The same for trading on paper ([`GatewayFile::on_paper`]): nobody looks whether there is a
@@ -125,12 +76,11 @@ impl GatewayFile {
     /// # Errors
     /// As [`GatewayFile::read`].
     pub fn read_on_paper(path: &Path) -> Result<Self, RunnerError> {
-        let OnPaper(file) = mistakes::from_file(path)?;
-        let mut file = file.on_paper();
+        let check = |file: &Self| file.clone().on_paper().mistakes_but_of_secret();
+        let mut file = Self::read_checked(path, check)?.on_paper();
         if !connections::needs_key(&file) {
             file.session.credentials = None;
         }
-        file.source = std::path::absolute(path).ok();
         Ok(file)
     }
 
@@ -140,9 +90,7 @@ impl GatewayFile {
     /// # Errors
     /// As [`GatewayFile::read_on_paper`].
     pub fn read_for_machine(path: &Path) -> Result<Self, RunnerError> {
-        let ForMachine(mut file) = mistakes::from_file(path)?;
-        file.source = std::path::absolute(path).ok();
-        Ok(file)
+        Self::read_checked(path, |file| file.clone().on_paper().mistakes_of_text())
     }
 
     /// The same while a gateway runs on an earlier reading of it: where its secret is must stay as
@@ -151,7 +99,14 @@ impl GatewayFile {
     /// # Errors
     /// As [`GatewayFile::read`].
     pub(super) fn read_again(path: &Path) -> Result<Self, RunnerError> {
-        let Again(mut file) = mistakes::from_file(path)?;
+        Self::read_checked(path, Self::mistakes_but_of_secret)
+    }
+
+    fn read_checked(
+        path: &Path,
+        check: impl FnOnce(&Self) -> Vec<Mistake>,
+    ) -> Result<Self, RunnerError> {
+        let mut file: Self = mistakes::from_file_checked(path, check)?;
         file.source = std::path::absolute(path).ok();
         Ok(file)
     }

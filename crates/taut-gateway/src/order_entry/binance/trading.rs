@@ -246,14 +246,26 @@ impl Trading {
     ) -> Result<(), NotSent> {
         let stamp = self.stamp(now)?;
         let OrderMessage { request, instrument, .. } = *order;
-        let Self { symbols, known, budget, .. } = self;
-        budget.take(now, 4, KEPT_FOR_SESSION)?;
-        let instrument = instrument.id();
-        let symbol = symbols.get(instrument).ok_or(NotSent::Unsupported)?;
-        let (plain, newest) = (Name::of(request, 0), known.names(request.order).next());
-        let before = newest.map_or(0, |leg| leg.before());
-        let question = Question { at: now.mono, request, instrument, unknown: 0, before };
-        let which = newest.as_ref().map_or(Which::Name(plain.as_bytes()), |it| it.which());
+        self.budget.take(now, 4, KEPT_FOR_SESSION)?;
+        let (at, instrument) = (now.mono, instrument.id());
+        let question = Question { at, request, instrument, unknown: 0, before: 0 };
+        self.leave_question(now, web, stamp, question)
+    }
+
+    /// Asks for an order by the name that is next in turn.
+    fn leave_question(
+        &self,
+        now: Now,
+        web: &mut Web,
+        stamp: Stamp,
+        question: Question,
+    ) -> Result<(), NotSent> {
+        let Question { request, instrument, unknown, .. } = question;
+        let symbol = self.symbols.get(instrument).ok_or(NotSent::Unsupported)?;
+        let leg = self.known.names(request.order).nth(usize::from(unknown));
+        let plain = Name::of(request, 0);
+        let which = leg.as_ref().map_or(Which::Name(plain.as_bytes()), |leg| leg.which());
+        let question = Question { before: leg.map_or(0, |leg| leg.before()), ..question };
         let status = Request::Status { symbol: symbol.name.as_bytes(), which, stamp };
         web.leave(now, &status, Asked::Status(question))
     }
@@ -343,16 +355,7 @@ impl Trading {
         let stamp = self.stamp(now)?;
         self.budget.take(now, 4, 0)?;
         let Some(question) = self.questions.remove(place) else { return Ok(()) };
-        let Self { symbols, known, .. } = self;
-        let order = question.request.order;
-        let which = known.names(order).nth(usize::from(question.unknown));
-        let before = which.map_or(0, |leg| leg.before());
-        let question = Question { before, ..question };
-        let symbol = symbols.get(question.instrument).ok_or(NotSent::Unsupported)?;
-        let plain = Name::of(question.request, 0);
-        let which = which.as_ref().map_or(Which::Name(plain.as_bytes()), |it| it.which());
-        let status = Request::Status { symbol: symbol.name.as_bytes(), which, stamp };
-        web.leave(now, &status, Asked::Status(question))
+        self.leave_question(now, web, stamp, question)
     }
 }
 
