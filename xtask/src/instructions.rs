@@ -1,9 +1,9 @@
 //! `cargo xtask instructions`: what the hot paths cost in instructions, held against
 //! `xtask/instructions.txt`.
 //!
-//! Each path is an example that does one thing COUNT times. Callgrind runs it with two counts; the
-//! difference, divided, is the operation's own cost. No clock is in it, so that a busy machine
-//! gives the same figure.
+//! Each path is a verb of the program `hot-paths` (tests/src/bin) that does one thing COUNT times.
+//! Callgrind runs it with two counts; the difference, divided, is the operation's own cost. No
+//! clock is in it, so that a busy machine gives the same figure.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -20,96 +20,66 @@ instructions.rs).
 ";
 /// How much slower a path may be, in percent: other compilers and C libraries, alignments.
 const TOLERANCE_PERCENT: f64 = 3.0;
-/// Where the count stands in an example's arguments.
+/// The program.
+const PROGRAM: &str = "hot-paths";
+/// Where the count stands in a path's words.
 const COUNT: &str = "COUNT";
 
 /// One hot path.
 struct HotPath {
     name: &'static str,
-    package: &'static str,
-    example: &'static str,
-    arguments: &'static [&'static str],
+    /// What the program is called with.
+    words: &'static [&'static str],
     /// What is run twice: with this count and with the double of it.
     count: u64,
     /// Operations that one of the count stands for.
     operations: u64,
 }
 
-const fn path(
-    name: &'static str,
-    [package, example]: [&'static str; 2],
-    arguments: &'static [&'static str],
-    count: u64,
-) -> HotPath {
-    HotPath { name, package, example, arguments, count, operations: 1 }
+const fn path(name: &'static str, words: &'static [&'static str], count: u64) -> HotPath {
+    HotPath { name, words, count, operations: 1 }
 }
 
-/// An example of taut-fix that takes rounds of 4,096 messages.
-const fn fix(name: &'static str, arguments: &'static [&'static str]) -> HotPath {
-    HotPath { operations: 4_096, ..path(name, ["taut-fix", "index_cost"], arguments, 1) }
+/// A path that takes rounds of 4,096 messages.
+const fn fix(name: &'static str, words: &'static [&'static str]) -> HotPath {
+    HotPath { operations: 4_096, ..path(name, words, 1) }
 }
 
 const PATHS: &[HotPath] = &[
-    path("market event, venue and fused gateway", ["taut-tests", "tick_cost"], &[COUNT], 10_000),
-    path(
-        "the same with an order journal",
-        ["taut-tests", "tick_cost"],
-        &[COUNT, "journal"],
-        10_000,
-    ),
-    path("engine, command", ["taut-engine", "order_cost"], &[COUNT], 50_000),
-    path("risk, order of 24 checks", ["taut-oms", "risk_cost"], &["check", COUNT], 50_000),
-    path("risk, order, fill and end", ["taut-oms", "risk_cost"], &["fill", COUNT], 50_000),
-    fix("FIX, order, index", &["index", COUNT, "order"]),
-    fix("FIX, order, index and check", &["check", COUNT, "order"]),
-    fix("FIX, order, encode", &["encode", COUNT, "order"]),
-    fix("FIX, order, encode and keep", &["keep", COUNT, "order"]),
-    fix("FIX, report, index", &["index", COUNT, "report"]),
-    fix("FIX, report, index and check", &["check", COUNT, "report"]),
-    fix("FIX, report, encode", &["encode", COUNT, "report"]),
-    path(
-        "native feed, packet of 5 messages",
-        ["taut-market-data", "packet_cost"],
-        &[COUNT],
-        10_000,
-    ),
-    path("JSON, depth of 20 levels", ["taut-market-data", "json_cost"], &["depth", COUNT], 2_000),
-    path("JSON, top of book", ["taut-market-data", "json_cost"], &["top", COUNT], 10_000),
-    path("JSON, trade", ["taut-market-data", "json_cost"], &["trade", COUNT], 10_000),
-    path(
-        "Deribit, decode a book of 20 levels",
-        ["taut-market-data", "deribit_cost"],
-        &["decode", COUNT],
-        2_000,
-    ),
-    path(
-        "Deribit, book of 20 levels moved",
-        ["taut-market-data", "deribit_cost"],
-        &["book", COUNT],
-        2_000,
-    ),
-    path("journal, append an order", ["taut-journal", "journal_cost"], &[COUNT], 20_000),
-    path("channel ipc, 100 bytes", ["taut-channel", "channel_cost"], &["ipc", COUNT], 20_000),
-    path("channel inproc, 100 bytes", ["taut-channel", "channel_cost"], &["inproc", COUNT], 20_000),
-    path("channel aeron, 100 bytes", ["taut-channel", "channel_cost"], &["aeron", COUNT], 20_000),
-    path("channel lease, 100 bytes", ["taut-channel", "channel_cost"], &["lease", COUNT], 20_000),
-    path("channel zmtp, 100 bytes", ["taut-channel", "channel_cost"], &["zmtp", COUNT], 20_000),
-    path("Aeron, 100 bytes", ["taut-aeron", "stream_cost"], &[COUNT], 10_000),
-    path("ZMTP, send 70 bytes", ["taut-zmtp", "message_cost"], &["send", COUNT], 20_000),
-    path("ZMTP, receive 70 bytes", ["taut-zmtp", "message_cost"], &["receive", COUNT], 20_000),
-    path("WebSocket, parse 128 bytes", ["taut-ws", "frame_cost"], &["parse", "128", COUNT], 10_000),
+    path("market event, venue and fused gateway", &["tick", COUNT], 10_000),
+    path("the same with an order journal", &["tick", COUNT, "journal"], 10_000),
+    path("engine, command", &["engine", COUNT], 50_000),
+    path("risk, order of 24 checks", &["risk", "check", COUNT], 50_000),
+    path("risk, order, fill and end", &["risk", "fill", COUNT], 50_000),
+    fix("FIX, order, index", &["fix", "index", COUNT, "order"]),
+    fix("FIX, order, index and check", &["fix", "check", COUNT, "order"]),
+    fix("FIX, order, encode", &["fix", "encode", COUNT, "order"]),
+    fix("FIX, order, encode and keep", &["fix", "keep", COUNT, "order"]),
+    fix("FIX, report, index", &["fix", "index", COUNT, "report"]),
+    fix("FIX, report, index and check", &["fix", "check", COUNT, "report"]),
+    fix("FIX, report, encode", &["fix", "encode", COUNT, "report"]),
+    path("native feed, packet of 5 messages", &["feed", COUNT], 10_000),
+    path("JSON, depth of 20 levels", &["binance", "depth", COUNT], 2_000),
+    path("JSON, top of book", &["binance", "top", COUNT], 10_000),
+    path("JSON, trade", &["binance", "trade", COUNT], 10_000),
+    path("Deribit, decode a book of 20 levels", &["deribit", "decode", COUNT], 2_000),
+    path("Deribit, book of 20 levels moved", &["deribit", "book", COUNT], 2_000),
+    path("journal, append an order", &["journal", COUNT], 20_000),
+    path("channel ipc, 100 bytes", &["channel", "ipc", COUNT], 20_000),
+    path("channel inproc, 100 bytes", &["channel", "inproc", COUNT], 20_000),
+    path("channel aeron, 100 bytes", &["channel", "aeron", COUNT], 20_000),
+    path("channel lease, 100 bytes", &["channel", "lease", COUNT], 20_000),
+    path("channel zmtp, 100 bytes", &["channel", "zmtp", COUNT], 20_000),
+    path("Aeron, 100 bytes", &["aeron", COUNT], 10_000),
+    path("ZMTP, send 70 bytes", &["zmtp", "send", COUNT], 20_000),
+    path("ZMTP, receive 70 bytes", &["zmtp", "receive", COUNT], 20_000),
+    path("WebSocket, parse 128 bytes", &["websocket", "parse", "128", COUNT], 10_000),
     path(
         "WebSocket, parse 128 bytes, masked",
-        ["taut-ws", "frame_cost"],
-        &["parse-masked", "128", COUNT],
+        &["websocket", "parse-masked", "128", COUNT],
         10_000,
     ),
-    path(
-        "WebSocket, encode 128 bytes",
-        ["taut-ws", "frame_cost"],
-        &["encode", "128", COUNT],
-        10_000,
-    ),
+    path("WebSocket, encode 128 bytes", &["websocket", "encode", "128", COUNT], 10_000),
 ];
 
 /// Measures every path whose name contains `part`; returns a table for people. With `bless` the
@@ -121,11 +91,11 @@ pub fn run(root: &Path, target: &Path, part: &str, bless: bool) -> Result<String
     let chosen: Vec<&HotPath> = PATHS.iter().filter(|path| path.name.contains(part)).collect();
     let golden = fs::read_to_string(root.join(GOLDEN)).unwrap_or_default();
     let mut held = parse(&golden)?;
-    build(root, target, &chosen)?;
+    build(root, target)?;
+    let program = target.join("release").join(PROGRAM);
     let mut rows = Vec::new();
     for path in &chosen {
         eprint!("\rinstructions: {} of {}", rows.len() + 1, chosen.len());
-        let program = target.join("release/examples").join(path.example);
         // Instructions are the same whatever runs beside: two at a time.
         let [once, twice] = std::thread::scope(|scope| {
             let counts = [path.count, path.count * 2];
@@ -150,37 +120,30 @@ pub fn run(root: &Path, target: &Path, part: &str, bless: bool) -> Result<String
     if is_well || bless { Ok(table) } else { Err(table) }
 }
 
-/// Builds what [`run`] measures, and measures nothing.
-///
-/// # Errors
-/// When it does not build.
-pub fn build_all(root: &Path, target: &Path) -> Result<String, String> {
-    build(root, target, &PATHS.iter().collect::<Vec<_>>())?;
-    Ok("all examples are built".to_owned())
-}
-
-/// Builds the examples that are asked for.
-fn build(root: &Path, target: &Path, paths: &[&HotPath]) -> Result<(), String> {
-    let mut command = crate::cargo();
-    command.args(["build", "--release", "--locked", "--quiet", "--target-dir"]).arg(target);
-    for path in paths {
-        command.args(["-p", path.package, "--example", path.example]);
-    }
-    let status = command.current_dir(root).status().map_err(|error| format!("cargo: {error}"))?;
-    if status.success() { Ok(()) } else { Err("the examples do not build".to_owned()) }
+/// Builds the program.
+fn build(root: &Path, target: &Path) -> Result<(), String> {
+    // Without a package: the same features as when all of the default members are built, so that
+    // nothing is compiled for this program alone.
+    let status = crate::cargo()
+        .args(["build", "--release", "--locked", "--quiet", "--bin", PROGRAM, "--target-dir"])
+        .arg(target)
+        .current_dir(root)
+        .status()
+        .map_err(|error| format!("cargo: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("{PROGRAM} does not build")) }
 }
 
 /// All instructions of a run with this count.
 fn measure(program: &Path, path: &HotPath, count: u64) -> Result<u64, String> {
     let count = count.to_string();
-    let argument = |argument: &&'static str| match *argument {
+    let word = |word: &&'static str| match *word {
         COUNT => count.clone(),
         other => other.to_owned(),
     };
     let output = Command::new("valgrind")
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
         .arg(program)
-        .args(path.arguments.iter().map(argument))
+        .args(path.words.iter().map(word))
         .output()
         .map_err(|error| format!("valgrind: {error}; install it"))?;
     let said = String::from_utf8_lossy(&output.stderr);

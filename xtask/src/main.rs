@@ -26,10 +26,9 @@ The project's own tools.
                             run the loom models, of which one must fail; PART of a file's path
                             runs that file's only, --if-changed nothing when all is as it passed
                             (xtask/orderings.passed, to be committed)
-  cargo xtask instructions [--bless] [PART] | --build
+  cargo xtask instructions [--bless] [PART]
                             hold the hot paths' cost in instructions against instructions.txt, or
-                            write it there; PART of a name measures these only (needs valgrind);
-                            --build builds what is measured, and no more
+                            write it there; PART of a name measures these only (needs valgrind)
   cargo xtask api [--bless] hold the facade's public items against crates/taut/api, or write them
                             there
   cargo xtask clients       have strangers' clients trade against the venues that we play: a table
@@ -100,15 +99,10 @@ fn main() -> ExitCode {
         ["orderings", part] if !part.starts_with('-') => weaken(part, false),
         ["orderings", .., word] => refuse(word, "`orderings` takes `--if-changed` or a part"),
         ["instructions"] => count("", false),
-        ["instructions", "--build"] => {
-            report("instructions", instructions::build_all(&root, &target(&root)))
-        }
         ["instructions", "--bless"] => count("", true),
         ["instructions", "--bless", part] => count(part, true),
         ["instructions", part] if !part.starts_with('-') => count(part, false),
-        ["instructions", .., word] => {
-            refuse(word, "`instructions` takes `--build`, or `--bless` and a part")
-        }
+        ["instructions", .., word] => refuse(word, "`instructions` takes `--bless` and a part"),
         ["api"] => report("api", api::run(&root, false)),
         ["api", "--bless"] => report("api", api::run(&root, true)),
         ["api", word, ..] => refuse(word, "`api` takes `--bless`"),

@@ -20,6 +20,9 @@ const JAR: &str = ".m2/repository/uk/co/real-logic/sbe-all/1.38.1/sbe-all-1.38.1
 /// How many random messages of each kind.
 const ROUNDS: usize = 100;
 
+/// For programs that run for a second: one compiler, one collector.
+const SHORT_RUN: [&str; 2] = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"];
+
 /// The reference generator, fetched by Maven when it is not there; nothing, with a notice, where
 /// there is no Java.
 fn reference() -> Option<PathBuf> {
@@ -197,6 +200,7 @@ impl Reference {
         let folder = tempfile::tempdir().expect("folder");
         let generated = folder.path().join("java");
         run(Command::new("java")
+            .args(SHORT_RUN)
             .arg(format!("-Dsbe.output.dir={}", generated.display()))
             .args(["-Dsbe.target.language=Java", "-Dsbe.java.generate.dtos=true"])
             .args(["-Dsbe.xinclude.aware=true", "-jar"])
@@ -207,6 +211,7 @@ impl Reference {
             .expect("generated")
             .map(|entry| entry.expect("an entry").path());
         run(Command::new("javac")
+            .args(SHORT_RUN.map(|option| format!("-J{option}")))
             .args(["-nowarn", "-cp"])
             .arg(jar)
             .arg("-d")
@@ -268,6 +273,7 @@ impl Reference {
         std::fs::write(&messages, file).expect("file");
         let classes = self.folder.path().join("classes");
         let said = run(Command::new("java")
+            .args(SHORT_RUN)
             .args(["--add-opens", "java.base/jdk.internal.misc=ALL-UNNAMED", "-cp"])
             .arg(format!("{}:{}", self.jar.display(), classes.display()))
             .args(["Reference", &self.schema.package, &self.schema.header.size.to_string()])

@@ -16,7 +16,7 @@ use taut_types::{AccountId, ClientOrderId, Lots, Nanos, OrderTerms, Price, Side}
 
 /// When it begins: both of it have been told the whole book by then.
 const BEGIN: Nanos = Nanos(START.0 + 50_000_000);
-const STEPS: u32 = if cfg!(debug_assertions) { 500 } else { 3_000 };
+const STEPS: u32 = if cfg!(debug_assertions) { 250 } else { 3_000 };
 
 /// What it finds.
 #[derive(Debug, PartialEq)]

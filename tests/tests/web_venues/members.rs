@@ -31,6 +31,8 @@ const AROUND: Price = Price(43_000_000_000_000);
 pub const FAR: Price = Price(30_000_000_000_000);
 /// Faults pause when nobody can trade for so long.
 const PATIENCE: Nanos = Nanos::from_secs(2);
+/// How often somebody asks for something under faults.
+const ROUNDS: u32 = 100;
 /// More than a test has.
 const SEEDS: u64 = 1_000;
 /// How long a round in which nobody worked waits for the next.
@@ -305,7 +307,7 @@ pub fn an_order_rests_trades_in_parts_is_changed_and_cancelled<L: Language>() {
 pub fn under_faults_all_agree_in_the_end<L: Language>(mut faults: Faults, mut random: Random) {
     day::<L>(|world| {
         world.set_faults(faults);
-        for _ in 0..150 {
+        for _ in 0..ROUNDS {
             // Now and then somebody asks while there is no session.
             if random.below(8) > 0 {
                 world.until_ready(&mut faults);

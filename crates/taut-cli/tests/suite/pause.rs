@@ -9,7 +9,8 @@ use crate::support::{Demo, pause, send};
 
 #[test]
 fn a_strategy_that_slept_is_told_what_it_missed_and_trades_on() {
-    let demo = Demo::start(&["--seconds", "600", "--rate", "200", "--ticks", "10000"]);
+    let demo =
+        Demo::start(&["--seconds", "600", "--rate", "200", "--ticks", "10000", "--wait", "block"]);
     demo.wait_until_live();
     let strategy = demo.process_of("strategy");
     let before = ticks(&demo.stderr());
@@ -49,12 +50,12 @@ fn orders(said: &str) -> f64 {
 
 #[test]
 fn a_venue_that_slept_catches_up() {
-    paused("venue", &["--ticks", "2000"], Nanos::from_secs(1));
+    paused("venue", Nanos::from_secs(1));
 }
 
 #[test]
 fn a_gateway_that_slept_catches_up() {
-    paused("gateway", &["--ticks", "2000"], Nanos::from_secs(1));
+    paused("gateway", Nanos::from_secs(1));
 }
 
 #[test]
@@ -67,8 +68,8 @@ fn a_parent_that_slept_watches_on() {
     demo.finish().expect_sound();
 }
 
-fn paused(role: &str, flow: &[&str], span: Nanos) -> Outcome {
-    let demo = Demo::start(&[&["--seconds", "3.5", "--rate", "200"], flow].concat());
+fn paused(role: &str, span: Nanos) -> Outcome {
+    let demo = Demo::gentle(&["--seconds", "3.5"]);
     demo.wait_until_live();
     let process = demo.process_of(role);
     send(process, ProcessSignal::Pause);

@@ -52,7 +52,7 @@ const FIGURES: [&str; 8] = ["count", "sum", "min", "p50", "p99", "p999", "p9999"
 
 #[test]
 fn a_split_run_reports_all_that_is_documented() {
-    let outcome = Demo::gentle(&["--seconds", "1.5"]).finish();
+    let outcome = Demo::slow(&["--seconds", "1.5"]).finish();
     expect_complete(&outcome, "split");
     for process in ["venue (process ", "gateway (process ", "strategy (process "] {
         outcome.expect_said(process);
@@ -61,7 +61,7 @@ fn a_split_run_reports_all_that_is_documented() {
 
 #[test]
 fn a_fused_run_reports_all_that_is_documented() {
-    let outcome = Demo::gentle(&["--seconds", "1.5", "--mode", "fused"]).finish();
+    let outcome = Demo::slow(&["--seconds", "1.5", "--mode", "fused"]).finish();
     let result = expect_complete(&outcome, "fused");
     for process in ["venue (process ", "gateway+strategy (process "] {
         outcome.expect_said(process);
@@ -80,10 +80,10 @@ fn hundreds_of_instruments_trade() {
 #[test]
 fn every_way_to_wait_serves_both_modes() {
     for wait in ["spin", "yield", "block"] {
-        let split = Demo::gentle(&["--seconds", "0.7", "--wait", wait]).finish();
+        let split = Demo::slow(&["--seconds", "0.7", "--wait", wait]).finish();
         assert!(count(&split.expect_sound(), "orders") > 0, "{wait}");
         split.expect_said(&format!(", {wait}"));
-        let fused = Demo::gentle(&["--seconds", "0.7", "--wait", wait, "--mode", "fused"]).finish();
+        let fused = Demo::slow(&["--seconds", "0.7", "--wait", wait, "--mode", "fused"]).finish();
         assert!(count(&fused.expect_sound(), "orders") > 0, "{wait}");
     }
 }

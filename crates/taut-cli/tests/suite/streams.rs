@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use taut_sys::ProcessSignal;
 
-use crate::support::{Demo, GENTLE, TAUT, send};
+use crate::support::{Demo, SLOW, TAUT, send};
 
 #[test]
 fn a_reader_who_has_read_enough_is_no_failure() {
@@ -68,7 +68,7 @@ fn long() -> Command {
 
 fn demo(arguments: &[&str]) -> Command {
     let mut command = Command::new(TAUT);
-    command.args(["demo", "--json", "--out", "report"]).args(GENTLE).args(arguments);
+    command.args(["demo", "--json", "--out", "report"]).args(SLOW).args(arguments);
     command
 }
 

@@ -16,7 +16,7 @@ pub use crate::outcome::Outcome;
 /// The binary.
 pub const TAUT: &str = env!("CARGO_BIN_EXE_taut");
 /// A flow that a debug build on a busy machine keeps up with.
-pub const GENTLE: [&str; 4] = ["--ticks", "2000", "--rate", "200"];
+pub const SLOW: [&str; 4] = ["--ticks", "2000", "--rate", "200"];
 /// How long a run that lost a process may leave traces: three seconds, of which a busy machine may
 /// give its processes few.
 const TRACES: Duration = Duration::from_secs(20);
@@ -40,9 +40,15 @@ impl Demo {
         Self::spawn(command)
     }
 
-    /// A run of the gentle synthetic flow.
+    /// A run of the slow synthetic flow by processes that leave the CPUs to others while nothing
+    /// happens.
     pub fn gentle(arguments: &[&str]) -> Self {
-        Self::start(&[&GENTLE, arguments].concat())
+        Self::start(&[&SLOW[..], &["--wait", "block"], arguments].concat())
+    }
+
+    /// A run of the slow synthetic flow by processes that wait as they do by default, or are told.
+    pub fn slow(arguments: &[&str]) -> Self {
+        Self::start(&[&SLOW, arguments].concat())
     }
 
     /// This command, in an empty directory of its own; what it prints goes to files beside it,

@@ -13,7 +13,7 @@ const UPDATES: u64 = 3_449;
 fn run(capture: &PathBuf, mode: &str) -> Value {
     let out = tempfile::tempdir().expect("a folder");
     let output = Command::new(env!("CARGO_BIN_EXE_taut"))
-        .args(["demo", "--mode", mode, "--wait", "yield", "--speed", "max", "--json", "--data"])
+        .args(["demo", "--mode", mode, "--wait", "block", "--speed", "max", "--json", "--data"])
         .arg(capture)
         .arg("--out")
         .arg(out.path().join("report"))

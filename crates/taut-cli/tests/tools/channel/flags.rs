@@ -293,7 +293,7 @@ fn injected_loss_is_repaired_where_the_channel_repairs_and_refused_where_nothing
 #[test]
 fn a_lost_last_message_is_known_by_the_count_in_the_end_of_the_stream() {
     let mut tails_lost = 0;
-    for seed in ["1", "2", "3", "4", "5", "6"] {
+    for seed in ["1", "2", "3", "4"] {
         let directory = tempfile::tempdir().expect("directory");
         let file = directory.path().join("lines.csv").display().to_string();
         for channel in [lease(""), aeron("|stream-id=7|reliable=false")] {
@@ -312,7 +312,7 @@ fn a_lost_last_message_is_known_by_the_count_in_the_end_of_the_stream() {
             tails_lost += u32::from(!text.lines().any(|line| line.starts_with("299,")));
         }
     }
-    println!("{tails_lost} of 12 streams lost their last message");
+    println!("{tails_lost} of 8 streams lost their last message");
 }
 
 #[test]

@@ -1,13 +1,12 @@
-//! What a frame costs in instructions, for callgrind: `frame_cost WHAT BYTES COUNT`, with WHAT one
-//! of `parse`, `parse-masked`, `encode`, `encode-masked`, `mask`, `mask-naive`, `nothing`. The cost
-//! of one is the difference of two runs by the difference of their counts.
-#![forbid(unsafe_code)]
+//! Parses, encodes and masks WebSocket's frames.
 
 use std::hint::black_box;
 
 use taut_simd::Level;
 use taut_types::Nanos;
 use taut_ws::{ClientRequest, Connection, Event, Seed, WsConfig, WsUrl};
+
+use crate::{Outcome, count};
 
 const NOW: Nanos = Nanos(1);
 const KEY: [u8; 4] = [0x37, 0xfa, 0x21, 0x3d];
@@ -52,19 +51,14 @@ fn encode(end: &mut Connection, text: &str, count: u64) -> u64 {
     total
 }
 
-fn main() {
-    let arguments: Vec<String> = std::env::args().collect();
-    let [_, what, bytes, count] = &arguments[..] else {
-        eprintln!("frame_cost WHAT BYTES COUNT");
-        std::process::exit(2)
-    };
-    let bytes: usize = bytes.parse().expect("a number of bytes");
-    let count: u64 = count.parse().expect("a number of frames");
+pub fn run(words: &[&str]) -> Outcome {
+    let what = *words.first().ok_or("WHAT is missing")?;
+    let (bytes, count) = (count(words.get(1))? as usize, count(words.get(2))?);
     let text = "x".repeat(bytes);
     let (mut client, mut server) = pair();
     let mut buffer = text.clone().into_bytes();
     let level = Level::best();
-    let done = match what.as_str() {
+    let done = match what {
         "parse" => {
             server.outbox().text(&text).expect("room");
             parse(&mut client, &sent(&mut server), count)
@@ -89,4 +83,5 @@ fn main() {
         _ => 0,
     };
     println!("{what} {bytes} bytes, {count} times: {done} ({})", level.name());
+    Ok(())
 }

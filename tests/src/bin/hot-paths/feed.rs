@@ -1,5 +1,4 @@
-//! Writes and reads packets, to be counted: `valgrind --tool=callgrind packet_cost COUNT`, twice
-//! with different counts; the difference is the packets' own.
+//! Writes and reads packets of taut's own feed.
 //!
 //! A packet holds what a trade makes: a trade, an order that is gone and one that became smaller,
 //! two levels.
@@ -11,6 +10,8 @@ use taut_market_data::native::{
 };
 use taut_market_data::{EventKind, LevelPlace, LevelUpdate, ReduceReason, Trade};
 use taut_types::{InstrumentId, Lots, OrderId, Price, SequenceNumber, Side};
+
+use crate::{Outcome, count};
 
 #[derive(Default)]
 struct Sum(i64);
@@ -64,12 +65,13 @@ fn read(datagram: &[u8], places: &mut Places, sum: &mut Sum) {
     });
 }
 
-fn main() {
-    let count = std::env::args().nth(1).and_then(|count| count.parse().ok()).unwrap_or(1_000_000);
+pub fn run(words: &[&str]) -> Outcome {
+    let count = count(words.first())?.cast_signed();
     let mut writer = PacketWriter::new([0; PACKET_BYTES_MAX]);
     let (mut places, mut sum) = (Places::default(), Sum::default());
     for number in 0..count {
         read(black_box(write(&mut writer, number)), &mut places, &mut sum);
     }
     println!("{count} packets, hash {:016x}", sum.0);
+    Ok(())
 }

@@ -1,11 +1,12 @@
-//! Decodes Binance's JSON frames, to be counted: `valgrind --tool=callgrind json_cost
-//! depth|top|trade COUNT`, twice with different counts; the difference is the frames' own.
+//! Decodes Binance's JSON frames.
 
 use std::hint::black_box;
 
 use taut_market_data::binance::BinanceJson;
 use taut_market_data::{Context, Event, EventKind};
 use taut_types::Nanos;
+
+use crate::{Outcome, count};
 
 const DISTINCT: u64 = 64;
 
@@ -38,11 +39,10 @@ fn frame(kind: &str, number: u64) -> String {
     }
 }
 
-fn main() {
-    let mut arguments = std::env::args().skip(1);
-    let kind = arguments.next().unwrap_or_else(|| "depth".to_owned());
-    let count: u64 = arguments.next().and_then(|count| count.parse().ok()).unwrap_or(10_000);
-    let frames: Vec<String> = (0..DISTINCT).map(|number| frame(&kind, number)).collect();
+pub fn run(words: &[&str]) -> Outcome {
+    let kind = *words.first().ok_or("no kind of frame")?;
+    let count = count(words.get(1))?;
+    let frames: Vec<String> = (0..DISTINCT).map(|number| frame(kind, number)).collect();
     let mut decoder = BinanceJson::default();
     let (mut events, mut sum) = (0_u64, 0_i64);
     let mut sink = |_: &Context<'_>, event: &Event| {
@@ -55,4 +55,5 @@ fn main() {
         decoder.decode(Nanos(1), black_box(frame.as_bytes()), &mut sink).expect("a frame");
     }
     println!("{count} frames, {events} events, prices {sum}");
+    Ok(())
 }

@@ -1,10 +1,6 @@
-//! What an append costs: `journal_cost COUNT` appends so many orders, to be counted by callgrind
-//! (the cost of one is the difference of two runs by the difference of their counts);
-//! `journal_cost COUNT FOLDER` times each append to a journal in a folder, with housekeeping on
-//! another thread, synchronising as it does by default.
-#![forbid(unsafe_code)]
+//! Appends orders to the order journal, or, with a folder, times each append to a journal there,
+//! with housekeeping on another thread, synchronising as it does by default.
 
-use std::error::Error;
 use std::hint::black_box;
 use std::path::Path;
 use std::sync::mpsc::{TryRecvError, channel};
@@ -15,6 +11,8 @@ use taut_types::{
     ClientOrderId, InstrumentId, Lots, Nanos, OrderTerms, Price, Side, StrategyId, UserId,
 };
 
+use crate::{Outcome, count};
+
 fn order(number: u64) -> Entry {
     let order = ClientOrderId::of(UserId(1), StrategyId(2), number);
     let price = Price(585_330_000_000 + number.cast_signed() % 100);
@@ -23,7 +21,7 @@ fn order(number: u64) -> Entry {
 }
 
 /// Appends and nothing else.
-fn count(count: u64) -> Result<(), Box<dyn Error>> {
+fn append(count: u64) -> Outcome {
     let folder = tempfile::tempdir()?;
     let settings = Settings { segment_bytes: 8 << 20, ..Settings::default() };
     let Journal { mut writer, .. } = Journal::open(folder.path(), settings)?;
@@ -35,7 +33,7 @@ fn count(count: u64) -> Result<(), Box<dyn Error>> {
 }
 
 /// Each order and its end, so that the state stays small; the order's append is timed.
-fn time(count: u64, folder: &Path) -> Result<(), Box<dyn Error>> {
+fn time(count: u64, folder: &Path) -> Outcome {
     let settings = Settings { segment_bytes: 16 << 20, ..Settings::default() };
     let Journal { mut writer, mut housekeeper, .. } = Journal::open(folder, settings)?;
     let (end, ended) = channel::<()>();
@@ -74,11 +72,10 @@ fn time(count: u64, folder: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    match &arguments[..] {
-        [number] => count(number.parse()?),
-        [number, folder] => time(number.parse()?, Path::new(folder)),
-        _ => Err("journal_cost COUNT [FOLDER]".into()),
+pub fn run(words: &[&str]) -> Outcome {
+    let number = count(words.first())?;
+    match words.get(1) {
+        None => append(number),
+        Some(folder) => time(number, Path::new(folder)),
     }
 }

@@ -1,8 +1,5 @@
-//! A venue and a fused gateway in one thread on a clock that is turned, to be counted: `valgrind
-//! --tool=callgrind tick_cost COUNT`, twice with different counts; the difference is the market
-//! events' own, from the venue's engine to the strategy's orders and back. `tick_cost COUNT
-//! journal` has an order journal.
-#![forbid(unsafe_code)]
+//! A venue and a fused gateway in one thread on a clock that is turned, from the venue's engine to
+//! the strategy's orders and back; with `journal` the gateway has an order journal.
 
 use taut_gateway::{FusedClient, Regions, TouchConfig, TouchStrategy};
 use taut_ipc::Segment;
@@ -11,12 +8,14 @@ use taut_tests::lockstep::{Conditions, Lockstep, START};
 use taut_tests::setup::{synthetic_flow, venue_config};
 use taut_types::{Lots, Nanos};
 
+use crate::{Outcome, count};
+
 /// Market events a second: twenty a step of the clock.
 const EVENTS_HZ: u32 = 20_000;
 const EVENTS_PER_STEP: u64 = 20;
 
-fn main() {
-    let count: u64 = std::env::args().nth(1).and_then(|count| count.parse().ok()).unwrap_or(10_000);
+pub fn run(words: &[&str]) -> Outcome {
+    let count = count(words.first())?;
     let segment = Segment::create("tick-cost", &Regions::LAYOUT).expect("a segment");
     let regions = Regions::of(&segment).expect("regions");
     let config =
@@ -25,7 +24,7 @@ fn main() {
     let flow = synthetic_flow(7, EVENTS_HZ);
     let mut pair = Lockstep::open(&venue_config(), flow, Conditions::default(), &regions, client);
     let folder = tempfile::tempdir().expect("a folder");
-    if std::env::args().nth(2).is_some() {
+    if words.get(1) == Some(&"journal") {
         let settings = Settings { durability: Durability::None, ..Settings::default() };
         let Journal { writer, recovered, .. } =
             Journal::open(folder.path(), settings).expect("a journal");
@@ -36,4 +35,5 @@ fn main() {
     }
     let counters = pair.gateway.counters();
     println!("{count} events: {} ticks, {} orders", counters.ticks, counters.orders);
+    Ok(())
 }

@@ -1,6 +1,4 @@
-//! Sends messages of 70 bytes and takes them in, to be counted: `valgrind --tool=callgrind
-//! message_cost send COUNT` and `message_cost receive COUNT`, each twice with different counts; the
-//! difference is the messages' own. The wire between the two ends is memory.
+//! Sends messages of 70 bytes, or takes them in. The wire between the two ends is memory.
 
 use std::hint::black_box;
 
@@ -9,6 +7,8 @@ use taut_zmtp::{
     ConnectionConfig, LinkId, PeerId, Publisher, PublisherConfig, SEED_BYTES, Seed, SocketType,
     Subscriber, SubscriberEvent,
 };
+
+use crate::{Outcome, count};
 
 const NOW: Nanos = Nanos(1_000_000_000);
 /// Messages between two writes.
@@ -78,15 +78,10 @@ fn offer_batch(ends: &mut Ends, message: &mut [u8; SIZE], first: u64) {
     }
 }
 
-fn main() {
-    let mut arguments = std::env::args().skip(1);
-    let (mode, count) = (arguments.next(), arguments.next());
-    let Some(count) = count.and_then(|text| text.parse::<u64>().ok()) else {
-        eprintln!("usage: message_cost send|receive COUNT");
-        std::process::exit(2);
-    };
+pub fn run(words: &[&str]) -> Outcome {
+    let count = count(words.get(1))?;
     let (mut ends, mut message, mut sum) = (Ends::connected(), [9; SIZE], 0);
-    if mode.as_deref() == Some("send") {
+    if words.first() == Some(&"send") {
         for batch in 0..count / BATCH as u64 {
             offer_batch(&mut ends, &mut message, batch * BATCH as u64);
             let sent = ends.publisher.poll_transmit(ends.peer).len();
@@ -101,4 +96,5 @@ fn main() {
         }
     }
     println!("{sum}");
+    Ok(())
 }

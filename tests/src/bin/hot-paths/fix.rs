@@ -1,4 +1,4 @@
-//! What a message costs without a socket: `cargo run --release --example index_cost`.
+//! What a FIX message costs without a socket.
 //!
 //! Index, index with the dictionary's checks, and encoding through a session, for an order of 16
 //! fields and a report of 22 (MsgType to before CheckSum). Nanoseconds per message, the best of
@@ -6,11 +6,10 @@
 //! magnitude on a shared machine. Encoding is measured twice: as such, over a store that keeps
 //! nothing but the number, and with the copy that a store in memory makes.
 //!
-//! With an argument (`index`, `check`, `encode`, `keep` or `all`) it runs only that; with a count
-//! behind it that is not 0, that many rounds and no clock, for callgrind: the difference of two
-//! counts, divided by 4,096, is what one message of each kind costs in instructions. A third
-//! argument (`order` or `report`) leaves out the other kind, and a fourth (`avx2`, `sse2` or
-//! `portable`) takes other instructions than the best.
+//! It runs one of them or `all`, so many rounds and no clock; with 0 rounds, many, and the clock.
+//! The difference of two counts of rounds, divided by 4,096, is what one message of each kind costs
+//! in instructions. `order` or `report` leaves out the other kind; `avx2`, `sse2` or `portable`
+//! takes other instructions than the best.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -21,6 +20,8 @@ use taut_fix::{
 };
 use taut_sys::monotonic;
 use taut_types::{Nanos, Price};
+
+use crate::{Outcome, count};
 
 const DISTINCT: u64 = 4096;
 const ROUNDS: usize = 200;
@@ -152,23 +153,23 @@ fn encode_all<S: Store>(
     })
 }
 
-fn main() {
-    let wanted = std::env::args().nth(1);
-    let is_wanted = |name| wanted.as_deref().is_none_or(|wanted| [name, "all"].contains(&wanted));
-    let count = std::env::args().nth(2).map(|count| count.parse().expect("a count of rounds"));
-    let count = count.filter(|count| *count > 0);
-    let kind = std::env::args().nth(3);
-    let (rounds, is_timed) = (count.unwrap_or(ROUNDS), count.is_none());
+pub fn run(words: &[&str]) -> Outcome {
+    let wanted = *words.first().ok_or("what is to be measured?")?;
+    let is_wanted = |name| [name, "all"].contains(&wanted);
+    let count = count(words.get(1))? as usize;
+    let kind = words.get(2).copied();
+    let is_timed = count == 0;
+    let rounds = if is_timed { ROUNDS } else { count };
     let dictionary = Arc::new(fix44().expect("the built-in dictionary"));
     let orders: Vec<_> = (0..DISTINCT).map(Order::numbered).collect();
-    let level = match std::env::args().nth(4) {
-        Some(name) => SimdLevel::named(&name).expect("a level of this processor"),
+    let level = match words.get(3) {
+        Some(name) => SimdLevel::named(name).ok_or("no level of this processor")?,
         None => SimdLevel::best(),
     };
     println!("{}", level.name());
     let mut index = FieldIndex::with_level(64, level);
     for (name, is_report) in [("order", false), ("report", true)] {
-        if kind.as_deref().is_some_and(|kind| kind != name) {
+        if kind.is_some_and(|kind| kind != name) {
             continue;
         }
         // Room for no message: what is left is the cost of encoding.
@@ -215,4 +216,5 @@ fn main() {
             messages[7].len()
         );
     }
+    Ok(())
 }

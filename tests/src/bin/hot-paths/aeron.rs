@@ -1,12 +1,13 @@
 //! Messages of 100 bytes from a publication to a subscription, both in one thread and the wire in
-//! memory, to be counted: `valgrind --tool=callgrind stream_cost COUNT`, twice with different
-//! counts; the difference is the messages' own, with what the two tell each other about them.
+//! memory, with what the two tell each other about them.
 
 use std::hint::black_box;
 use std::net::SocketAddr;
 
 use taut_aeron::{Publication, PublicationConfig, Subscription, SubscriptionConfig};
 use taut_types::Nanos;
+
+use crate::{Outcome, count};
 
 /// Messages between two looks of the subscriber.
 const BATCH: u64 = 10;
@@ -62,8 +63,8 @@ impl Ends {
     }
 }
 
-fn main() {
-    let count: u64 = std::env::args().nth(1).and_then(|count| count.parse().ok()).unwrap_or(10_000);
+pub fn run(words: &[&str]) -> Outcome {
+    let count = count(words.first())?;
     let (mut ends, mut message, mut sum) = (Ends::connected(), [7; 100], 0);
     for batch in 0..count / BATCH {
         for number in 0..BATCH {
@@ -73,4 +74,5 @@ fn main() {
         sum += ends.round(Nanos::from_micros(50));
     }
     println!("{count} messages, sum {sum}");
+    Ok(())
 }

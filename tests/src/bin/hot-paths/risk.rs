@@ -1,6 +1,4 @@
-//! Orders through every pre-trade check, to be counted: `valgrind --tool=callgrind risk_cost check
-//! COUNT`, twice with different counts; the difference is the orders' own. With `fill` each is
-//! also filled, and ends.
+//! Orders through every pre-trade check; with `fill` each is also filled, and ends.
 //!
 //! 2,000 instruments, 8 accounts, 4 users; every check is on, and every order passes.
 
@@ -12,6 +10,8 @@ use taut_types::{
     AccountId, ClientOrderId, InstrumentId, Lots, Nanos, OrderTerms, Price, Side, StrategyId,
     TickTable, UserId,
 };
+
+use crate::{Outcome, count};
 
 const SIZES: RiskSizes = RiskSizes { instruments: 2_000, accounts: 8, users: 4, strategies: 16 };
 const MARKET: Reference = Reference {
@@ -59,10 +59,9 @@ fn order(number: u64, random: u64) -> (ClientOrderId, OrderTerms) {
     (ClientOrderId::of(user, strategy, number), OrderTerms { account, ..terms })
 }
 
-fn main() {
-    let mut arguments = std::env::args().skip(1);
-    let is_filled = arguments.next().is_some_and(|kind| kind == "fill");
-    let count = arguments.next().and_then(|count| count.parse().ok()).unwrap_or(100_000);
+pub fn run(words: &[&str]) -> Outcome {
+    let is_filled = words.first() == Some(&"fill");
+    let count = count(words.get(1))?;
     let mut risk = Risk::new(limits(), Nanos::ZERO);
     let definition = RiskInstrument {
         ticks: TickTable::new(Price(Price::SCALE / 100)).expect("a tick"),
@@ -93,4 +92,5 @@ fn main() {
     }
     let profit: i128 = (0..8).map(|account| risk.profit(AccountId(account)).0).sum();
     println!("{count} orders, {passed} passed, profit {}", Amount(profit));
+    Ok(())
 }

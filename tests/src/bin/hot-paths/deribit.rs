@@ -1,6 +1,4 @@
-//! Decodes Deribit's and OKX's frames, and moves books with them, to be counted: `valgrind
-//! --tool=callgrind deribit_cost decode|book|ticker|okx COUNT`, twice with different counts; the
-//! difference is the frames' own.
+//! Decodes Deribit's and OKX's frames, and moves books with them.
 
 use std::hint::black_box;
 
@@ -8,6 +6,8 @@ use taut_market_data::deribit::{DeribitFeed, DeribitJson};
 use taut_market_data::okx::OkxFeed;
 use taut_market_data::{ChainConfig, Context, Event, FeedHandler, NamedInstrument, Source};
 use taut_types::{Instrument, InstrumentId, Nanos, Price, Qty, Symbol};
+
+use crate::{Outcome, count};
 
 const NAME: &str = "BTC-PERPETUAL";
 /// Levels of each side that a frame changes.
@@ -106,11 +106,10 @@ fn drive(
     assert_eq!(feed.counters().gaps + feed.counters().malformed, 0);
 }
 
-fn main() {
-    let mut arguments = std::env::args().skip(1);
-    let kind = arguments.next().unwrap_or_else(|| "book".to_owned());
-    let count: u64 = arguments.next().and_then(|count| count.parse().ok()).unwrap_or(10_000);
-    let write = match kind.as_str() {
+pub fn run(words: &[&str]) -> Outcome {
+    let kind = *words.first().ok_or("no kind of frame")?;
+    let count = count(words.get(1))?;
+    let write = match kind {
         "ticker" => ticker,
         "okx" => okx,
         _ => book,
@@ -123,7 +122,7 @@ fn main() {
         black_box(event);
         events += 1;
     };
-    match kind.as_str() {
+    match kind {
         "okx" => {
             let mut feed = OkxFeed::new(&config, Nanos(0)).expect("a feed");
             drive(&mut feed, &frames, count, &mut sink);
@@ -140,4 +139,5 @@ fn main() {
         }
     }
     println!("{count} frames, {events} events");
+    Ok(())
 }

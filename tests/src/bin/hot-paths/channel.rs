@@ -1,28 +1,27 @@
-//! Messages of 100 bytes through a channel, offered and polled by one thread, to be counted:
-//! `valgrind --tool=callgrind channel_cost ipc|inproc|aeron|lease|zmtp COUNT`, twice with different
-//! counts; the difference is the messages' own. What is not in memory goes over loopback, each
-//! message by itself.
+//! Messages of 100 bytes through a channel, offered and polled by one thread. What is not in memory
+//! goes over loopback, each message by itself.
 
 use std::hint::black_box;
 
 use taut_channel::{ChannelUri, Message, Opening, Publication, Subscription};
 use taut_types::Nanos;
 
+use crate::{Outcome, count};
+
 /// Messages between two looks of the subscriber.
 const BATCH: u64 = 20;
 /// Rounds until both ends know each other.
 const ROUNDS_MAX: u32 = 10_000;
 
-fn main() {
-    let mut arguments = std::env::args().skip(1);
-    let scheme = arguments.next().unwrap_or_else(|| "ipc".to_owned());
-    let count: u64 = arguments.next().and_then(|count| count.parse().ok()).unwrap_or(10_000);
+pub fn run(words: &[&str]) -> Outcome {
+    let scheme = *words.first().ok_or("no channel")?;
+    let count = count(words.get(1))?;
     let mut now = Nanos::from_secs(1);
-    let (mut publication, mut subscription) = open(&scheme, now);
+    let (mut publication, mut subscription) = open(scheme, now);
     connect(&mut publication, &mut subscription, &mut now);
     // Beyond every look that a driver takes now and then.
     now = now + Nanos::from_millis(60);
-    let is_sent_by_work = !matches!(scheme.as_str(), "ipc" | "inproc");
+    let is_sent_by_work = !matches!(scheme, "ipc" | "inproc");
     let (mut message, mut sum) = ([7; 100], 0);
     for batch in 0..count / BATCH {
         now = now + Nanos::from_micros(10);
@@ -33,6 +32,7 @@ fn main() {
         sum += receive(&mut subscription, now);
     }
     println!("{count} messages, sum {sum}");
+    Ok(())
 }
 
 /// A function of its own, for a profile that tells the sender from the receiver.

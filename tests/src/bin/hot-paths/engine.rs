@@ -1,5 +1,4 @@
-//! A seeded order flow through the engine, to be counted: `valgrind --tool=callgrind order_cost
-//! COUNT`, twice with different counts; the difference is the commands' own.
+//! A seeded order flow through the engine.
 //!
 //! Every second command is an order, one of eight of these sweeps the other side; between them the
 //! order from two thousand commands before is cancelled: the book neither grows nor empties.
@@ -7,6 +6,8 @@
 use taut_book::Fnv1a;
 use taut_engine::{Command, Engine, EngineConfig, Event, NewOrder};
 use taut_types::{HalfTicks, Lots, OrderId, Side, TimeInForce};
+
+use crate::{Outcome, count};
 
 const MID: i64 = 20_000;
 const DEPTH: u64 = 40;
@@ -27,8 +28,8 @@ fn command(number: u64, random: u64) -> Command {
     Command::New(order.force(force))
 }
 
-fn main() {
-    let count = std::env::args().nth(1).and_then(|count| count.parse().ok()).unwrap_or(100_000);
+pub fn run(words: &[&str]) -> Outcome {
+    let count = count(words.first())?;
     let mut engine = Engine::new(EngineConfig { order_capacity: 65_536, level_capacity: 4_096 });
     let (mut random, mut trades, mut hash) = (0x9e37_79b9_7f4a_7c15_u64, 0_u64, Fnv1a::new());
     for number in 0..count {
@@ -45,4 +46,5 @@ fn main() {
     }
     let left = engine.book().order_count();
     println!("{count} commands, {trades} trades, {left} orders left, hash {:016x}", hash.finish());
+    Ok(())
 }
