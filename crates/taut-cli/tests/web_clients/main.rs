@@ -106,7 +106,7 @@ fn python(client: &Client) -> Option<PathBuf> {
         return Some(python);
     }
     let wanted = format!("{}=={}", client.package, client.version);
-    let install = ["-m", "pip", "install", "-q", "--timeout", "20", &wanted];
+    let install = ["-m", "pip", "install", "-q", "--no-compile", "--timeout", "20", &wanted];
     let made = runs(Command::new("python3").args(["-m", "venv"]).arg(&folder))
         && runs(Command::new(&python).args(install));
     if !made || !has_it() {
