@@ -8,7 +8,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::soak::cargo;
+use crate::soak::build;
 
 /// One listener, and who comes to it.
 struct Stage {
@@ -101,16 +101,9 @@ impl Hostile {
     /// In words, when something cannot be built, or the stages that failed.
     pub fn run(&self, root: &Path, target: &Path) -> Result<String, String> {
         // Times are those of the program that people run.
-        let (flags, profile): (&[&str], _) =
-            if self.times_count { (&["--release"], "release") } else { (&[], "debug") };
-        let build = |words: &[&str]| cargo(root, target, &[words, flags].concat());
-        build(&["-p", "taut-cli", "--bin", "taut"])?;
         let mut programs: Vec<_> = self.stages().map(|stage| stage.program).collect();
         programs.dedup();
-        for program in programs {
-            build(&["-p", "taut-tests", "--example", program])?;
-        }
-        let built = target.join(profile);
+        let built = build(root, target, self.times_count, &programs)?;
         let (mut count, mut failed) = (0, Vec::new());
         for stage in self.stages() {
             println!("-- {}", stage.name);

@@ -1,6 +1,6 @@
 //! `cargo xtask soak`: what is too long for every run of the tests.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Runs so many schedules of gateway and venue, from seed 0 on.
@@ -75,14 +75,7 @@ impl Gateway {
     /// In words, when something cannot be built, or is not as it should be at the end.
     pub fn run(self, root: &Path, target: &Path) -> Result<String, String> {
         let Self { kills, seed, rate, instruments, flow, is_release } = self;
-        let profile = is_release.then_some("--release");
-        let build = |what: [&str; 4]| {
-            let words: Vec<_> = what.into_iter().chain(profile).collect();
-            cargo(root, target, &words)
-        };
-        build(["-p", "taut-cli", "--bin", "taut"])?;
-        build(["-p", "taut-tests", "--example", "soak_gateway"])?;
-        let built = target.join(if is_release { "release" } else { "debug" });
+        let built = build(root, target, is_release, &["soak_gateway"])?;
         let numbers = [kills, seed, rate, instruments, flow];
         let status = Command::new(built.join("examples/soak_gateway"))
             .arg(built.join("taut"))
@@ -96,11 +89,33 @@ impl Gateway {
     }
 }
 
-/// Builds a program.
+/// Builds `taut` and these examples of taut-tests; returns the folder of `taut`, in which `examples`
+/// has the others.
+///
+/// No package is named: cargo chooses the features of dependencies for the packages that it is given
+/// together, so that others than the default members' are compiled again. Unoptimised, all is as
+/// `cargo test` has built it. Optimised, `taut` is built by itself, as people do.
 ///
 /// # Errors
-/// In words, when it does not build.
-pub fn cargo(root: &Path, target: &Path, arguments: &[&str]) -> Result<(), String> {
+/// In words, when something does not build.
+pub fn build(
+    root: &Path,
+    target: &Path,
+    is_release: bool,
+    examples: &[&str],
+) -> Result<PathBuf, String> {
+    let examples = examples.iter().flat_map(|example| ["--example", example]);
+    let (taut, examples) = (["--bin", "taut"], examples.collect::<Vec<_>>());
+    if is_release {
+        cargo(root, target, &[&taut[..], &["--release"]].concat())?;
+        cargo(root, target, &[&examples[..], &["--release"]].concat())?;
+        return Ok(target.join("release"));
+    }
+    cargo(root, target, &[&taut[..], &examples].concat())?;
+    Ok(target.join("debug"))
+}
+
+fn cargo(root: &Path, target: &Path, arguments: &[&str]) -> Result<(), String> {
     let status = crate::cargo()
         .args(["build", "--locked", "--quiet", "--target-dir"])
         .arg(target)
