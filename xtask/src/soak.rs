@@ -92,9 +92,9 @@ impl Gateway {
 /// Builds `taut` and these examples of taut-tests; returns the folder of `taut`, in which `examples`
 /// has the others.
 ///
-/// No package is named: cargo chooses the features of dependencies for the packages that it is given
-/// together, so that others than the default members' are compiled again. Unoptimised, all is as
-/// `cargo test` has built it. Optimised, `taut` is built by itself, as people do.
+/// No package is named: cargo chooses the features of dependencies for the packages that it is
+/// given together, and compiles what differs again. Unoptimised, all is as `cargo test` has built
+/// it. Optimised, `taut` is built by itself, as people do.
 ///
 /// # Errors
 /// In words, when something does not build.

@@ -15,7 +15,7 @@ const NAME: &str = "lock";
 /// the process ends, however it ends.
 #[derive(Debug)]
 pub struct FolderLock {
-    _file: File,
+    file: File,
 }
 
 impl FolderLock {
@@ -40,7 +40,15 @@ impl FolderLock {
         }
         let written = file.set_len(0).and_then(|()| writeln!(file, "{}", process_id()));
         written.map_err(|error| failed("write the lock", &error))?;
-        Ok(Self { _file: file })
+        Ok(Self { file })
+    }
+}
+
+impl Drop for FolderLock {
+    fn drop(&mut self) {
+        // Closing it would leave the lock with whoever has a copy of the descriptor: a child that
+        // another thread has forked and that has not executed its program yet.
+        let _ = self.file.unlock();
     }
 }
 
