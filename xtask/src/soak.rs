@@ -89,8 +89,8 @@ impl Gateway {
     }
 }
 
-/// Builds `taut` and these examples of taut-tests; returns the folder of `taut`, in which `examples`
-/// has the others.
+/// Builds `taut` and these examples of taut-tests; returns the folder of `taut`, in which
+/// `examples` has the others.
 ///
 /// No package is named: cargo chooses the features of dependencies for the packages that it is
 /// given together, and compiles what differs again. Unoptimised, all is as `cargo test` has built
