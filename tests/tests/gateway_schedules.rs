@@ -33,7 +33,7 @@ use taut_sys::monotonic;
 use taut_testkit::{Random, for_each_seed};
 use taut_types::Nanos;
 
-const SOME: u64 = if cfg!(debug_assertions) { 120 } else { 2_000 };
+const SOME: u64 = if cfg!(debug_assertions) { 120 } else { 200 };
 const MANY: u64 = 100_000;
 /// Seeds of the long run that failed once: a venue that called an order open under a name that it
 /// had before, and a quantity that changed while nobody listened, of which its owner was not told.

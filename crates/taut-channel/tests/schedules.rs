@@ -15,7 +15,7 @@ use taut_testkit::{Draw, Random, for_each_seed};
 use taut_types::Nanos;
 use world::{Faults, World};
 
-const SOME: u64 = if cfg!(debug_assertions) { 100 } else { 2_000 };
+const SOME: u64 = if cfg!(debug_assertions) { 100 } else { 150 };
 const MANY: u64 = 20_000;
 /// Of virtual time: a session that was cut off twice has found its way back long before.
 const LONG: Nanos = Nanos::from_secs(120);

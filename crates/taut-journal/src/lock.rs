@@ -46,8 +46,8 @@ impl FolderLock {
 
 impl Drop for FolderLock {
     fn drop(&mut self) {
-        // Closing it would leave the lock with whoever has a copy of the descriptor: a child that
-        // another thread has forked and that has not executed its program yet.
+        // Closing alone would leave the lock with every copy of the descriptor: a child that
+        // another thread has forked has one until it executes its program.
         let _ = self.file.unlock();
     }
 }
@@ -71,4 +71,19 @@ fn holder(file: &mut File) -> u32 {
 
 fn failed(operation: &'static str, error: &std::io::Error) -> JournalError {
     JournalError::Folder(SysError::from_errno(operation, error.raw_os_error().unwrap_or(0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_that_is_dropped_is_free_though_a_forked_child_has_its_descriptor() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let lock = FolderLock::take(folder.path()).expect("the lock");
+        let _of_a_child = lock.file.try_clone().expect("a descriptor");
+        FolderLock::take(folder.path()).expect_err("one writer");
+        drop(lock);
+        FolderLock::take(folder.path()).expect("the lock is free");
+    }
 }

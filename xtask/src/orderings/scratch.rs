@@ -108,17 +108,24 @@ impl Scratch {
     }
 }
 
-/// The workspace's manifest with the copied crates as its only members.
+/// The workspace's manifest with the copied crates as its only members, and without what says how
+/// to build unoptimised: the models are built in release, and no change of that is theirs.
 fn workspace(manifest: &str) -> String {
+    let mut is_of_dev = false;
+    let is_kept = |line: &&str| {
+        if line.starts_with('[') {
+            is_of_dev = line.starts_with("[profile.dev");
+        }
+        !is_of_dev && !line.starts_with("default-members =")
+    };
     let line = |line: &str| match line {
         _ if line.starts_with("members =") => {
             "members = [\"crates/taut-ring\", \"crates/taut-simd\", \"crates/taut-sync\"]\n"
                 .to_owned()
         }
-        _ if line.starts_with("default-members =") => String::new(),
         _ => format!("{line}\n"),
     };
-    manifest.lines().map(line).collect()
+    manifest.lines().filter(is_kept).map(line).collect()
 }
 
 /// The facade without the fence that [`WEAKEN`] replaces.
@@ -151,4 +158,16 @@ fn write(path: &Path, content: &str) -> Result<(), String> {
     fs::create_dir_all(parent)
         .and_then(|()| fs::write(path, content))
         .map_err(|error| format!("{}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::workspace;
+
+    #[test]
+    fn a_profile_of_unoptimised_builds_is_not_the_models() {
+        let manifest =
+            "[profile.release]\nlto = \"fat\"\n[profile.dev.package.x]\nopt-level = 1\n[a]\n";
+        assert_eq!(workspace(manifest), "[profile.release]\nlto = \"fat\"\n[a]\n");
+    }
 }

@@ -317,6 +317,14 @@ impl FileStore {
     }
 }
 
+impl Drop for FileStore {
+    fn drop(&mut self) {
+        // Closing alone would leave the lock with every copy of the descriptor: a child that
+        // another thread has forked has one until it executes its program.
+        let _ = self.file.unlock();
+    }
+}
+
 /// Opens or makes the file, and locks it. Between the two its owner may have put a new one in its
 /// place: then the new one is opened.
 fn open_locked(path: &Path) -> io::Result<File> {
@@ -441,7 +449,10 @@ mod tests {
         let refusal = FileStore::open(&path, Sync::Never).expect_err("it is open");
         assert_eq!(refusal.kind(), ErrorKind::WouldBlock);
         assert!(refusal.to_string().contains("another process"), "{refusal}");
+        // As a forked child has one.
+        let _copy = store.file.try_clone().expect("a descriptor");
         drop(store);
+        drop(open(&path));
         fs::write(&path, b"something else").expect("room");
         assert!(FileStore::open(&path, Sync::Never).is_err());
     }

@@ -6,7 +6,7 @@ use taut_market_data::binance::BinanceJson;
 use taut_market_data::{Context, Event, EventKind};
 use taut_types::Nanos;
 
-use crate::{Outcome, count};
+use crate::{Outcome, count, one_of};
 
 const DISTINCT: u64 = 64;
 
@@ -40,7 +40,7 @@ fn frame(kind: &str, number: u64) -> String {
 }
 
 pub fn run(words: &[&str]) -> Outcome {
-    let kind = *words.first().ok_or("no kind of frame")?;
+    let kind = one_of(words.first(), &["depth", "top", "trade"])?;
     let count = count(words.get(1))?;
     let frames: Vec<String> = (0..DISTINCT).map(|number| frame(kind, number)).collect();
     let mut decoder = BinanceJson::default();

@@ -6,7 +6,7 @@ use std::hint::black_box;
 use taut_channel::{ChannelUri, Message, Opening, Publication, Subscription};
 use taut_types::Nanos;
 
-use crate::{Outcome, count};
+use crate::{Outcome, count, one_of};
 
 /// Messages between two looks of the subscriber.
 const BATCH: u64 = 20;
@@ -14,7 +14,7 @@ const BATCH: u64 = 20;
 const ROUNDS_MAX: u32 = 10_000;
 
 pub fn run(words: &[&str]) -> Outcome {
-    let scheme = *words.first().ok_or("no channel")?;
+    let scheme = one_of(words.first(), &["ipc", "inproc", "aeron", "lease", "zmtp"])?;
     let count = count(words.get(1))?;
     let mut now = Nanos::from_secs(1);
     let (mut publication, mut subscription) = open(scheme, now);

@@ -7,7 +7,7 @@ use taut_market_data::okx::OkxFeed;
 use taut_market_data::{ChainConfig, Context, Event, FeedHandler, NamedInstrument, Source};
 use taut_types::{Instrument, InstrumentId, Nanos, Price, Qty, Symbol};
 
-use crate::{Outcome, count};
+use crate::{Outcome, count, one_of};
 
 const NAME: &str = "BTC-PERPETUAL";
 /// Levels of each side that a frame changes.
@@ -107,7 +107,7 @@ fn drive(
 }
 
 pub fn run(words: &[&str]) -> Outcome {
-    let kind = *words.first().ok_or("no kind of frame")?;
+    let kind = one_of(words.first(), &["decode", "book", "ticker", "okx"])?;
     let count = count(words.get(1))?;
     let write = match kind {
         "ticker" => ticker,

@@ -21,7 +21,7 @@ use taut_fix::{
 use taut_sys::monotonic;
 use taut_types::{Nanos, Price};
 
-use crate::{Outcome, count};
+use crate::{Outcome, count, one_of};
 
 const DISTINCT: u64 = 4096;
 const ROUNDS: usize = 200;
@@ -154,10 +154,13 @@ fn encode_all<S: Store>(
 }
 
 pub fn run(words: &[&str]) -> Outcome {
-    let wanted = *words.first().ok_or("what is to be measured?")?;
+    let wanted = one_of(words.first(), &["index", "check", "encode", "keep", "all"])?;
     let is_wanted = |name| [name, "all"].contains(&wanted);
     let count = count(words.get(1))? as usize;
-    let kind = words.get(2).copied();
+    let kind = match words.get(2) {
+        None => None,
+        some => Some(one_of(some, &["order", "report"])?),
+    };
     let is_timed = count == 0;
     let rounds = if is_timed { ROUNDS } else { count };
     let dictionary = Arc::new(fix44().expect("the built-in dictionary"));

@@ -67,6 +67,13 @@ fn main() -> ExitCode {
     }
 }
 
+/// A word that is one of these.
+fn one_of<'w>(word: Option<&&'w str>, words: &[&str]) -> Result<&'w str, Box<dyn Error>> {
+    let all = words.join(", ");
+    let word = *word.ok_or_else(|| format!("one of {all} is missing"))?;
+    if words.contains(&word) { Ok(word) } else { Err(format!("{word} is none of {all}").into()) }
+}
+
 /// A count among the words.
 fn count(word: Option<&&str>) -> Result<u64, Box<dyn Error>> {
     let word = *word.ok_or("COUNT is missing")?;
@@ -112,6 +119,28 @@ mod tests {
             let words: Vec<&str> = line.split(' ').collect();
             let path = PATHS.iter().find(|path| path.0 == words[0]).expect(line);
             path.2(&words[1..]).expect(line);
+        }
+    }
+
+    #[test]
+    fn what_a_path_does_not_know_is_refused() {
+        for line in [
+            "tick many",
+            "tick 40 diary",
+            "risk chek 100",
+            "fix parse 1",
+            "fix index 1 cancel",
+            "fix index 1 order mmx",
+            "binance ticker 10",
+            "deribit bok 10",
+            "channel pipe 20",
+            "zmtp 500",
+            "websocket unmask 128 10",
+            "websocket parse 128",
+        ] {
+            let words: Vec<&str> = line.split(' ').collect();
+            let path = PATHS.iter().find(|path| path.0 == words[0]).expect(line);
+            path.2(&words[1..]).expect_err(line);
         }
     }
 }

@@ -11,7 +11,7 @@ use taut_types::{
     TickTable, UserId,
 };
 
-use crate::{Outcome, count};
+use crate::{Outcome, count, one_of};
 
 const SIZES: RiskSizes = RiskSizes { instruments: 2_000, accounts: 8, users: 4, strategies: 16 };
 const MARKET: Reference = Reference {
@@ -60,7 +60,7 @@ fn order(number: u64, random: u64) -> (ClientOrderId, OrderTerms) {
 }
 
 pub fn run(words: &[&str]) -> Outcome {
-    let is_filled = words.first() == Some(&"fill");
+    let is_filled = one_of(words.first(), &["check", "fill"])? == "fill";
     let count = count(words.get(1))?;
     let mut risk = Risk::new(limits(), Nanos::ZERO);
     let definition = RiskInstrument {

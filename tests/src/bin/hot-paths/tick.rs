@@ -8,7 +8,7 @@ use taut_tests::lockstep::{Conditions, Lockstep, START};
 use taut_tests::setup::{synthetic_flow, venue_config};
 use taut_types::{Lots, Nanos};
 
-use crate::{Outcome, count};
+use crate::{Outcome, count, one_of};
 
 /// Market events a second: twenty a step of the clock.
 const EVENTS_HZ: u32 = 20_000;
@@ -16,6 +16,10 @@ const EVENTS_PER_STEP: u64 = 20;
 
 pub fn run(words: &[&str]) -> Outcome {
     let count = count(words.first())?;
+    let is_journalled = words.len() > 1;
+    if is_journalled {
+        one_of(words.get(1), &["journal"])?;
+    }
     let segment = Segment::create("tick-cost", &Regions::LAYOUT).expect("a segment");
     let regions = Regions::of(&segment).expect("regions");
     let config =
@@ -24,7 +28,7 @@ pub fn run(words: &[&str]) -> Outcome {
     let flow = synthetic_flow(7, EVENTS_HZ);
     let mut pair = Lockstep::open(&venue_config(), flow, Conditions::default(), &regions, client);
     let folder = tempfile::tempdir().expect("a folder");
-    if words.get(1) == Some(&"journal") {
+    if is_journalled {
         let settings = Settings { durability: Durability::None, ..Settings::default() };
         let Journal { writer, recovered, .. } =
             Journal::open(folder.path(), settings).expect("a journal");

@@ -6,8 +6,10 @@ use taut_simd::Level;
 use taut_types::Nanos;
 use taut_ws::{ClientRequest, Connection, Event, Seed, WsConfig, WsUrl};
 
-use crate::{Outcome, count};
+use crate::{Outcome, count, one_of};
 
+const WHAT: [&str; 7] =
+    ["parse", "parse-masked", "encode", "encode-masked", "mask", "mask-naive", "nothing"];
 const NOW: Nanos = Nanos(1);
 const KEY: [u8; 4] = [0x37, 0xfa, 0x21, 0x3d];
 
@@ -52,7 +54,7 @@ fn encode(end: &mut Connection, text: &str, count: u64) -> u64 {
 }
 
 pub fn run(words: &[&str]) -> Outcome {
-    let what = *words.first().ok_or("WHAT is missing")?;
+    let what = one_of(words.first(), &WHAT)?;
     let (bytes, count) = (count(words.get(1))? as usize, count(words.get(2))?);
     let text = "x".repeat(bytes);
     let (mut client, mut server) = pair();

@@ -8,7 +8,7 @@ use taut_zmtp::{
     Subscriber, SubscriberEvent,
 };
 
-use crate::{Outcome, count};
+use crate::{Outcome, count, one_of};
 
 const NOW: Nanos = Nanos(1_000_000_000);
 /// Messages between two writes.
@@ -79,9 +79,10 @@ fn offer_batch(ends: &mut Ends, message: &mut [u8; SIZE], first: u64) {
 }
 
 pub fn run(words: &[&str]) -> Outcome {
+    let is_sent = one_of(words.first(), &["send", "receive"])? == "send";
     let count = count(words.get(1))?;
     let (mut ends, mut message, mut sum) = (Ends::connected(), [9; SIZE], 0);
-    if words.first() == Some(&"send") {
+    if is_sent {
         for batch in 0..count / BATCH as u64 {
             offer_batch(&mut ends, &mut message, batch * BATCH as u64);
             let sent = ends.publisher.poll_transmit(ends.peer).len();
