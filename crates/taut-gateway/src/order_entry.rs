@@ -140,6 +140,8 @@ pub(crate) struct OrderSession<H> {
     /// often.
     looked_through: Nanos,
     looks: u32,
+    /// Orders that were done and go on, whose owners have not been told.
+    reopened: Vec<(Owner, ClientOrderId)>,
     /// The new order that left last: a rehearsal is one like it.
     last_order: Option<(ClientOrderId, OrderTerms)>,
 }
@@ -156,6 +158,12 @@ impl<H: OrderHandler> OrderSession<H> {
     /// What the venue says of an instrument.
     pub(crate) fn set_terms(&mut self, instrument: InstrumentId, terms: &VenueTerms) {
         self.handler.set_terms(instrument, terms);
+    }
+
+    /// An order that was done and goes on: its owner has forgotten it, and is to be told.
+    #[inline]
+    pub(crate) fn poll_reopened(&mut self) -> Option<(Owner, ClientOrderId)> {
+        self.reopened.pop()
     }
 
     /// Every order that is not over.

@@ -59,6 +59,8 @@ pub(crate) struct Reports {
     statuses: u64,
     /// The order that is over by the last report.
     ended: Option<ClientOrderId>,
+    /// The order that was over and goes on by the last report.
+    reopened: Option<ClientOrderId>,
     fees: Fees,
     /// How often the venue refused something, by the code of the reason.
     rejects: [u64; VenueReject::COUNT],
@@ -78,6 +80,7 @@ impl Reports {
             foreign: 0,
             statuses: 0,
             ended: None,
+            reopened: None,
             fees,
             rejects: [0; VenueReject::COUNT],
         }
@@ -120,6 +123,12 @@ impl Reports {
     #[inline]
     pub(crate) const fn take_ended(&mut self) -> Option<ClientOrderId> {
         self.ended.take()
+    }
+
+    /// The order that was over and goes on by a report since this was called last.
+    #[inline]
+    pub(crate) const fn take_reopened(&mut self) -> Option<ClientOrderId> {
+        self.reopened.take()
     }
 
     /// Reports that said nothing new.
@@ -326,6 +335,9 @@ impl Reports {
         if let Some(order) = books.table.get(change.id) {
             if order.state.is_done() && !order.misses_trades() {
                 self.ended = Some(change.id);
+            }
+            if change.was.is_done() && !order.state.is_done() {
+                (self.ended, self.reopened) = (None, Some(change.id));
             }
             let venue_id = origin.order_id.as_ref().map_or(&b""[..], LongText::as_bytes);
             books.journal.heard(books.utc, order, (report, venue_id), &change);

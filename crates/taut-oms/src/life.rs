@@ -66,7 +66,7 @@ pub fn apply(
         OrderEvent::TradeCancelled | OrderEvent::TradeCorrected => {
             correct(order, report, executions, &mut change);
         }
-        OrderEvent::Status(_) => follow_total(order, report, &mut change),
+        OrderEvent::Status(_) | OrderEvent::Reopened => follow_total(order, report, &mut change),
         _ => note_total(order, report, &mut change),
     }
     order.state = settled(order, report, next, &mut change);
@@ -74,11 +74,19 @@ pub fn apply(
     change.lots_open = order.lots_open();
     change.exposure = order.lots_open_max();
     let is_told_done = report.told.map(OrderState::is_done);
-    // The venue means something else than we do.
-    change.asks |= !change.is_old && is_told_done.is_some_and(|done| done != order.state.is_done());
+    // The venue means something else than we do. Of what it may have said before, only that an
+    // order stands open which is done here is worth a question.
+    let may_be_news = !change.is_old || (stands_open(report) && !report.is_resend);
+    change.asks |= may_be_news && is_told_done.is_some_and(|done| done != order.state.is_done());
     count_end(order, report, answers, &change);
     order.is_quarantined |= change.trouble.is_some();
     change
+}
+
+/// Whether the report says where the order stands: that it is open.
+fn stands_open(report: &Report) -> bool {
+    let is_state = matches!(report.event, OrderEvent::Status(_) | OrderEvent::Restated);
+    is_state && report.told.is_some_and(|told| !told.is_done())
 }
 
 /// Ends the requests that the report answers. False when it answers one that has its answer.
@@ -131,7 +139,7 @@ fn answer(order: &mut Order, report: &Report, answers: &mut Answers, change: &mu
             replace(order, report, asked.as_ref());
         }
         E::Restated => restate(order, report),
-        E::Status(_) => {
+        E::Status(_) | E::Reopened => {
             settle_lost(order, report, answers, change);
             restate(order, report);
         }
@@ -367,6 +375,8 @@ fn settled(order: &Order, report: &Report, next: OrderState, change: &mut Change
     let may_go_on = is_told_open && most > lots && order.traded.lots < most;
     match next {
         S::Rejected => next,
+        // Nothing was said: an order that was open when all of it had traded still is.
+        S::Unknown if report.event == OrderEvent::Lost => next,
         _ if is_whole && !may_go_on => S::Filled,
         // What was whole is not any more: a trade was taken back, or the order was made larger.
         S::Filled if matches!(report.event, OrderEvent::Status(_)) => {

@@ -68,6 +68,8 @@ pub enum OrderEvent {
     Lost,
     /// Asked for it, the venue knows no such order.
     NotFound,
+    /// Asked for it after it was done here, the venue says that it is open.
+    Reopened,
 }
 
 /// What to make of an event.
@@ -83,7 +85,7 @@ pub enum Verdict {
 
 impl OrderEvent {
     /// All events, each status once.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 29] = [
         Self::PendingNew,
         Self::Accepted,
         Self::Rejected,
@@ -101,6 +103,7 @@ impl OrderEvent {
         Self::ChangeRefused,
         Self::Lost,
         Self::NotFound,
+        Self::Reopened,
         Self::Status(OrderState::Sent),
         Self::Status(OrderState::PendingNew),
         Self::Status(OrderState::Working),
@@ -154,9 +157,11 @@ impl OrderState {
     /// | change refused | . | . | . | . | . | . | . | . | . | . | . |
     /// | lost | U | U | U | U | U | - | - | - | - | - | - |
     /// | not found | R | R | !C | !C | !C | R | - | - | - | - | - |
+    /// | reopened | W | W | . | . | . | W | !W | !W | !W | !W | W |
     ///
     /// The answer to a question is followed while the order is open. One that is done stays as it
     /// is, as the answer may be older, but that a trade is always followed, and the next day too.
+    /// An answer that cannot be older, as the question is younger than the end, reopens it.
     #[must_use]
     pub const fn after(self, event: OrderEvent) -> (Self, Verdict) {
         use OrderEvent as E;
@@ -216,6 +221,12 @@ impl OrderState {
                 _ if self.is_done() => (self, Old),
                 _ => (S::Unknown, Plain),
             },
+            E::Reopened => match self {
+                S::DoneForDay => (S::Working, Plain),
+                _ if unanswered => (S::Working, Plain),
+                _ if self.is_done() => (S::Working, Odd),
+                _ => (self, Plain),
+            },
             E::NotFound => match self {
                 _ if unanswered => (S::Rejected, Plain),
                 _ if self.is_done() => (self, Old),
@@ -260,7 +271,7 @@ mod tests {
     use std::string::String;
 
     /// The table of the documentation, row by row.
-    const ROWS: [(&str, &[OrderEvent]); 16] = [
+    const ROWS: [(&str, &[OrderEvent]); 17] = [
         ("PN - - - - PN - - - - -", &[OrderEvent::PendingNew]),
         ("W W - W W W - - - !U W", &[OrderEvent::Accepted]),
         ("R R R R R R ! ! ! - !", &[OrderEvent::Rejected]),
@@ -277,6 +288,7 @@ mod tests {
         (". . . . . . . . . . .", &[OrderEvent::ChangeRefused]),
         ("U U U U U - - - - - -", &[OrderEvent::Lost]),
         ("R R !C !C !C R - - - - -", &[OrderEvent::NotFound]),
+        ("W W . . . W !W !W !W !W W", &[OrderEvent::Reopened]),
     ];
 
     fn letters(state: OrderState) -> &'static str {

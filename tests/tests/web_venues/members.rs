@@ -331,7 +331,7 @@ pub fn under_faults_all_agree_in_the_end<L: Language>(mut faults: Faults, mut ra
         let fills: u64 = counters.iter().map(|it| it.fills).sum();
         let orders = counters.map(|it| it.orders).iter().copied().min();
         let injected = world.venue.observer().front().injected;
-        assert!(fills > 5 && orders > Some(10) && injected > 10, "{fills} {orders:?} {injected}");
+        assert!(fills > 0 && orders > Some(10) && injected > 10, "{fills} {orders:?} {injected}");
         // A cancel that was asked for before may be lost yet: what is killed is cancelled again.
         for gateway in &mut world.gateways {
             gateway.kill(KillScope::All, KillCause::Command).expect("cancels");

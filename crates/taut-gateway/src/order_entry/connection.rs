@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use taut_fix::Now;
+use taut_fix::{LongText, Now};
 use taut_fix_engine::BackOff;
 use taut_io::{Completion, Io, Kernel};
 use taut_oms::{
@@ -12,7 +12,7 @@ use taut_oms::{
     RequestKind, Risk, RiskInstrument, Trouble, VenueReject,
 };
 use taut_sys::{Address, Clock, StreamOptions, random_bytes};
-use taut_types::{Instrument, Nanos, OrderTerms, OrderType, RequestId, TimeInForce};
+use taut_types::{ClientOrderId, Instrument, Nanos, OrderTerms, OrderType, RequestId, TimeInForce};
 
 use super::addresses::Addresses;
 use super::beside::Beside;
@@ -98,6 +98,7 @@ impl<H: OrderHandler> OrderSession<H> {
             earned_before: BTreeMap::new(),
             looked_through: Nanos::ZERO,
             looks: 0,
+            reopened: Vec::new(),
             last_order: None,
         };
         if let Err(error) = orders.open(io) {
@@ -342,6 +343,21 @@ impl<H: OrderHandler> OrderSession<H> {
         if let Some(order) = self.reports.take_ended() {
             self.handler.over(order);
         }
+        if let Some(order) = self.reports.take_reopened() {
+            self.reopened(order, event);
+        }
+    }
+
+    /// An order that was done goes on.
+    #[cold]
+    fn reopened(&mut self, order: ClientOrderId, event: &VenueEvent) {
+        let Some(order) = self.table.get(order) else { return };
+        let venue_id = match event {
+            VenueEvent::Report(report) => report.venue_id,
+            _ => None,
+        };
+        self.handler.adopt(order, venue_id.as_ref().map_or(&[], LongText::as_bytes));
+        self.reopened.push((order.owner, order.id));
     }
 
     /// Heartbeats, time-outs, the next attempt to connect.
@@ -456,6 +472,7 @@ impl<H: OrderHandler> OrderSession<H> {
             let Some(known) = table.get(order) else { continue };
             // By the name that it has for certain: a request that is under way may be refused.
             let request = RequestId { order, version: known.version_accepted.max(1) };
+            let was_done = known.state.is_done();
             let question = message_of(instruments, accounts, request, &known.terms);
             let Some(question) = question else { continue };
             let left = handler.ask(now, &question);
@@ -469,7 +486,7 @@ impl<H: OrderHandler> OrderSession<H> {
                 break;
             }
             let (message, since) = (self.send_question(io, now), now.mono);
-            self.reconcile.asked(Question { order, message, since });
+            self.reconcile.asked(Question { order, message, since, was_done });
         }
         if self.phase == Phase::Reconciling
             && self.reconcile.is_over()
@@ -670,15 +687,25 @@ fn heard(
     reconcile: &mut Reconcile,
     report: &VenueReport,
 ) {
-    let outcome = reports.execution(books, report);
+    let is_younger = |it: &RequestId| report.is_answer && reconcile.asked_when_done(it.order);
+    let reopened = match report.event {
+        Some(OrderEvent::Status(state)) if report.request.as_ref().is_some_and(is_younger) => {
+            (!state.is_done())
+                .then_some(VenueReport { event: Some(OrderEvent::Reopened), ..*report })
+        }
+        _ => None,
+    };
+    let outcome = reports.execution(books, reopened.as_ref().unwrap_or(report));
     if let Some(order) = outcome.order.filter(|_| outcome.is_answer) {
         reconcile.settled(order.order);
     }
     if report.of_all != OfAll::No {
         reconcile.mass_answer(books.now);
     }
-    // An answer is the last word: whoever doubts it too would ask for ever.
-    if let Some(order) = outcome.order.filter(|_| outcome.asks && !outcome.is_answer) {
+    // An answer is the last word: whoever doubts it too would ask for ever. That about all orders
+    // may be older than what was heard of one of them since.
+    let is_last_word = outcome.is_answer && report.of_all == OfAll::No;
+    if let Some(order) = outcome.order.filter(|_| outcome.asks && !is_last_word) {
         reconcile.want(order.order);
     }
 }

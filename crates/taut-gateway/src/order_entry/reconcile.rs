@@ -23,6 +23,8 @@ pub(super) struct Question {
     /// The number of its message.
     pub(super) message: u64,
     pub(super) since: Nanos,
+    /// Whether the order was done here when the question was asked.
+    pub(super) was_done: bool,
 }
 
 /// Questions about orders: about all of them after a logon, about one when something does not fit.
@@ -81,6 +83,12 @@ impl Reconcile {
         if !self.asked.iter().any(|question| question.order == order) {
             self.open.insert(order);
         }
+    }
+
+    /// Whether this order was done here when the question about it was asked: then the answer
+    /// cannot be older than its end.
+    pub(super) fn asked_when_done(&self, order: ClientOrderId) -> bool {
+        self.asked.iter().any(|question| question.order == order && question.was_done)
     }
 
     /// The venue said where an order stands, or that it will not.
@@ -163,6 +171,10 @@ mod tests {
 
     const LATE: Nanos = Nanos::from_secs(10);
 
+    const fn question(order: ClientOrderId, message: u64) -> Question {
+        Question { order, message, since: Nanos::ZERO, was_done: false }
+    }
+
     /// It may be done, with a trade that is missing: among the open ones it is not.
     #[test]
     fn a_question_that_a_connection_took_with_it_is_asked_in_the_next_session() {
@@ -170,7 +182,7 @@ mod tests {
         let (asked, wanted) = (ClientOrderId(1), ClientOrderId(2));
         reconcile.want(asked);
         assert_eq!(reconcile.next(Nanos::ZERO, LATE), Some(asked));
-        reconcile.asked(Question { order: asked, message: 1, since: Nanos::ZERO });
+        reconcile.asked(question(asked, 1));
         reconcile.want(wanted);
         reconcile.disconnected();
         reconcile.begin(std::iter::once(ClientOrderId(3)), true);
@@ -184,7 +196,7 @@ mod tests {
         let mut reconcile = Reconcile::default();
         let [late, refused, known] = [1, 2, 3].map(ClientOrderId);
         for (order, message) in [(late, 7), (refused, 8), (known, 9)] {
-            reconcile.asked(Question { order, message, since: Nanos::ZERO });
+            reconcile.asked(question(order, message));
         }
         assert_eq!(reconcile.refused(8), Some(refused));
         let given_up = [(); 3].map(|()| reconcile.overdue(LATE, LATE));

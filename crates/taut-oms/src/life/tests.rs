@@ -449,6 +449,41 @@ fn a_trade_beyond_the_old_quantity_shows_that_the_replacement_was_granted() {
     assert_eq!(life.order.lots_open(), Lots(5));
 }
 
+/// The fill is told before the answer to the replacement, and that answer never comes.
+#[test]
+fn what_fills_the_old_quantity_while_a_larger_one_is_asked_for_ends_nothing_when_open_is_told() {
+    let mut life = Life::new();
+    life.event(OrderEvent::Accepted, 1);
+    life.request(RequestKind::Modify, 40);
+    let told = Some(OrderState::Working);
+    let change = life.apply(&Report { told, ..traded("E1", LOTS, LOTS) });
+    assert_eq!((change.trouble, change.state), (None, OrderState::Working));
+    life.event(OrderEvent::Lost, 2);
+    let order_qty = Some(Qty::whole(40));
+    life.apply(&Report { order_qty, ..status(OrderState::Working, LOTS) });
+    assert_eq!((life.order.state, life.order.lots_open()), (OrderState::Working, Lots(30)));
+}
+
+#[test]
+fn an_order_that_is_done_here_and_open_there_is_asked_about_and_goes_on_by_the_answer() {
+    let mut life = Life::new();
+    life.event(OrderEvent::Accepted, 1);
+    life.trade("E1", LOTS, LOTS);
+    assert_eq!(life.order.state, OrderState::Filled);
+    let told = Some(OrderState::Working);
+    let restated = Report { told, ..report(OrderEvent::Restated, 0) };
+    let change = life.apply(&restated);
+    assert_eq!((change.asks, change.state), (true, OrderState::Filled), "it may be late");
+    assert!(!life.apply(&Report { is_resend: true, ..restated }).asks);
+    let listed = Report { told, ..status(OrderState::Working, LOTS) };
+    assert!(life.apply(&listed).asks && life.order.state == OrderState::Filled);
+    // It was made larger, by nobody here.
+    let order_qty = Some(Qty::whole(40));
+    let change = life.apply(&Report { event: OrderEvent::Reopened, order_qty, ..listed });
+    assert_eq!((change.state, change.trouble), (OrderState::Working, Some(Trouble::Contradiction)));
+    assert_eq!((change.lots_open, life.position), (Lots(30), LOTS));
+}
+
 #[test]
 fn a_request_that_is_lost_and_answered_late_is_answered_once() {
     let mut life = Life::new();

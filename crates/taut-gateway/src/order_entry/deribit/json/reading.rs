@@ -90,11 +90,14 @@ impl Reading {
             return;
         };
         let total = of.and_then(|order| order.filled);
+        // Open is said before the answer to an edit that made it larger: what was whole is not.
+        let told = of.and_then(|order| state(order.state)).filter(|state| !state.is_done());
         self.push(VenueEvent::Report(VenueReport {
             request: order.map(unversioned),
             // Without its order nobody knows whether it is counted already: that is asked for.
             event: total.map(|_| E::Traded),
             is_strange: total.is_none(),
+            told,
             last,
             price: Some(price),
             total,

@@ -360,6 +360,25 @@ fn an_order_is_accepted_by_whichever_comes_first() {
     assert_eq!(line.answer(&placed), []);
 }
 
+/// An edit made the order larger, and a part of it traded at once: the notification comes before
+/// the answer to the edit.
+#[test]
+fn a_trade_says_that_its_order_is_open_yet() {
+    let mut line = Line::up();
+    line.create().unwrap();
+    let larger = OPEN.replace(r#""filled_amount":0"#, r#""filled_amount":10"#);
+    let told = |events: Vec<VenueEvent>| {
+        events.into_iter().find_map(|event| match event {
+            VenueEvent::Report(it) if it.event == Some(OrderEvent::Traded) => Some(it.told),
+            _ => None,
+        })
+    };
+    assert_eq!(told(line.changes(TRADE, &larger)), Some(Some(OrderState::Working)));
+    // Of several trades that end it, each alone does not.
+    let filled = larger.replace("\"open\"", "\"filled\"");
+    assert_eq!(told(line.changes(TRADE, &filled)), Some(None));
+}
+
 #[test]
 fn an_order_is_changed_by_label_until_the_venue_has_named_it() {
     let mut line = Line::up();
