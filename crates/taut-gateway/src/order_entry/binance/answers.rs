@@ -129,14 +129,22 @@ impl Trading {
     /// Where an order stands, under one of its names.
     fn stands(&mut self, now: Now, question: Question, order: &Order<'_>) {
         let has_ended = report_of(order.status).is_none_or(OrderState::is_done);
-        if has_ended && self.known.follows(question.request.order) {
-            // What takes its place is on its way.
-            self.reading.stands_still(question.request);
-        } else if has_ended && question.unknown > 0 && self.may_come(now, question.request.order) {
+        let Question { request, before, unknown, .. } = question;
+        let is_leaving = self.legs.iter().any(|leg| leg.request.order == request.order);
+        let has_left = unknown == 0 && self.known.newest(request.order).before() != before;
+        let may_follow = self.known.follows(request.order) && self.may_come(now, request.order);
+        if has_ended && (is_leaving || has_left || may_follow) {
+            // What takes its place is on its way, or came behind this answer.
+            self.reading.stands_still(request);
+        } else if has_ended && unknown > 0 && self.may_come(now, request.order) {
             // What took its place was asked for a moment too early.
             self.ask_again(question);
         } else {
-            let asked = As::Stands(question.request, question.before);
+            if has_ended {
+                // That it made way was told, and lost: nothing follows so late.
+                self.known.follow(request.order, None);
+            }
+            let asked = As::Stands(request, before);
             self.reading.order(order, asked, &mut self.known);
         }
     }
@@ -200,8 +208,9 @@ impl Trading {
                 None
             }
             Asked::Replace(request) | Asked::MakeWay(request) | Asked::Amend(request) => {
-                if matches!(asked, Asked::MakeWay(_)) {
-                    self.known.follow(request.order, None);
+                match asked {
+                    Asked::MakeWay(_) => drop(self.known.follow(request.order, None)),
+                    _ => self.known.was_refused(request),
                 }
                 Some(refused(request, RequestKind::Modify, error))
             }
@@ -227,7 +236,10 @@ impl Trading {
         match (replaced.cancel, replaced.place) {
             (Step::Failed(cancel), Step::NotAttempted | Step::Failed(_)) => {
                 let is_known = cancel.outcome() != Outcome::Unknown;
-                is_known.then(|| refused(request, RequestKind::Modify, &cancel))
+                is_known.then(|| {
+                    self.known.was_refused(request);
+                    refused(request, RequestKind::Modify, &cancel)
+                })
             }
             (Step::Done(_), Step::Failed(place)) if place.outcome() != Outcome::Unknown => {
                 self.reading.cancelled(request);

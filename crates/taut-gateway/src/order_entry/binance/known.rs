@@ -135,7 +135,10 @@ impl KnownOrders {
     ) {
         match self.orders.get_mut(request.order) {
             Some(known) => {
-                known.legs.rotate_right(1);
+                // What the venue told of last stays, however many names came to nothing since.
+                let told = known.legs.iter().position(|it| it.is_some_and(|it| it.is_told));
+                let oldest = if told == Some(LEGS - 1) { LEGS - 2 } else { LEGS - 1 };
+                known.legs[..=oldest].rotate_right(1);
                 known.legs[0] = Some(*leg);
                 known.sent_at = now;
             }
@@ -154,6 +157,17 @@ impl KnownOrders {
                 };
                 let _ = self.orders.get_or_insert(request.order, known);
             }
+        }
+    }
+
+    /// A request was refused: the order has no such name.
+    pub(super) fn was_refused(&mut self, request: RequestId) {
+        let Some(known) = self.orders.get_mut(request.order) else { return };
+        let is_it = |leg: &Leg| leg.version == request.version && !leg.is_told;
+        let place = known.legs.iter().position(|leg| leg.as_ref().is_some_and(is_it));
+        if let Some(place) = place {
+            known.legs[place] = None;
+            known.legs[place..].rotate_left(1);
         }
     }
 

@@ -148,6 +148,77 @@ fn an_answer_about_an_order_whose_rest_has_taken_its_place_counts_what_it_had_tr
     assert_eq!(report.total, qty(100_000));
 }
 
+/// The cancel that makes way is answered, and its event, behind which the rest leaves, never comes.
+#[test]
+fn an_order_whose_way_was_made_in_silence_has_ended() {
+    let mut line = Line::resting(Some("0.00100000"));
+    line.modify(1, 2, &at(43_002, 5)).unwrap();
+    let answer = r#"{"orderId":42,"origClientOrderId":"{1}","status":"CANCELED"}"#;
+    assert_eq!(line.answer(answer), []);
+    let stands = concat!(
+        r#"{"orderId":42,"clientOrderId":"{2}-W","origClientOrderId":"{1}","status":"CANCELED","#,
+        r#""executedQty":"0.002"}"#
+    );
+    line.ask().unwrap();
+    let early = only(line.answer(stands));
+    assert_eq!(early.event, Some(OrderEvent::Status(OrderState::Working)), "it may be late");
+    line.pass(Nanos::from_secs(4));
+    line.ask().unwrap();
+    let told = only(line.answer(stands));
+    assert_eq!(told.event, Some(OrderEvent::Status(OrderState::Cancelled)));
+    assert_eq!(told.total, qty(200_000));
+    // Too late.
+    let late = line.event("CANCELED", ["{2}-W", "{1}"], "CANCELED", "0.002");
+    assert_eq!(said(&late), [Some(OrderEvent::Cancelled)]);
+    assert!(line.next().is_empty());
+}
+
+/// The answer about the old order comes when its rest has left.
+#[test]
+fn an_answer_that_is_older_than_the_rest_ends_nothing() {
+    let mut line = Line::resting(Some("0.00100000"));
+    line.modify(1, 2, &at(43_002, 5)).unwrap();
+    line.ask().unwrap();
+    let question = line.handler.last_message();
+    line.event("CANCELED", ["{2}-W", "{1}"], "CANCELED", "0.001");
+    assert!(line.next().contains("order.place"));
+    let stood = r#"{"orderId":42,"clientOrderId":"{2}-W","status":"CANCELED",
+        "executedQty":"0.001","origQty":"0.004"}"#;
+    let report = only(line.answer_to(question, stood));
+    assert_eq!(report.event, Some(OrderEvent::Status(OrderState::Working)));
+}
+
+/// The order was filled, and nobody told: every change of it is refused.
+#[test]
+fn however_many_changes_are_refused_an_order_is_asked_about_by_its_own_name() {
+    let mut line = Line::resting(None);
+    for version in 2..9 {
+        line.modify(1, version, &at(43_001, 4)).unwrap();
+        let refused = concat!(
+            r#""code":-2022,"msg":"Order cancel-replace failed.","data":{"#,
+            r#""cancelResult":"FAILURE","newOrderResult":"NOT_ATTEMPTED","#,
+            r#""cancelResponse":{"code":-2011,"msg":"Unknown order sent."},"#,
+            r#""newOrderResponse":null}"#
+        );
+        assert_eq!(refusal(line.fails(400, refused)), (Some(request(version)), true));
+    }
+    assert!(line.ask().unwrap().contains(r#""orderId":42"#));
+    // Nobody knows of these what became of them: the name that is certain stays.
+    for version in 9..16 {
+        line.modify(1, version, &at(43_001, 4)).unwrap();
+    }
+    line.pass(Nanos::from_secs(4));
+    let unknown = r#""code":-2013,"msg":"Order does not exist.""#;
+    let mut asked = line.ask().unwrap();
+    let mut names = 1;
+    while !asked.contains(r#""orderId":42"#) {
+        assert_eq!(line.fails(400, unknown), []);
+        (asked, names) = (line.next(), names + 1);
+        assert!(!asked.is_empty(), "it is never asked about by its own name");
+    }
+    assert_eq!(names, 5);
+}
+
 #[test]
 fn an_order_is_looked_for_under_every_name_that_it_may_have() {
     let unknown = r#""code":-2013,"msg":"Order does not exist.""#;
