@@ -38,7 +38,7 @@ impl Exchange {
         clients: &mut ClientIo<'_, impl Kernel>,
     ) -> Result<(), VenueError> {
         self.counters.replace_requests += 1;
-        let orig = self.orders.known(client, &request.orig_cl_ord_id);
+        let orig = self.orders.known_ever(client, &request.orig_cl_ord_id);
         let vetted = self.vet(client, orig, request);
         self.orders.note(client, request.order.cl_ord_id, Known::Request);
         let refused = match vetted {
@@ -126,7 +126,7 @@ impl Exchange {
     ) {
         let now = self.stamp(now);
         let (utc, id) = (now.utc, request.cl_ord_id);
-        let known = self.orders.known(client, &id);
+        let known = self.orders.known_ever(client, &id);
         let report = match known {
             Some(Known::Open(order_id) | Known::Former(order_id)) => {
                 self.orders.get(order_id).map(|order| self.status_of(now, order))

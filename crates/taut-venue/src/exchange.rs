@@ -249,7 +249,7 @@ impl Exchange {
         clients: &mut ClientIo<'_, impl Kernel>,
     ) -> Result<(), VenueError> {
         self.counters.cancel_requests += 1;
-        let orig = self.orders.known(client, &request.orig_cl_ord_id);
+        let orig = self.orders.known_ever(client, &request.orig_cl_ord_id);
         let is_duplicate = self.orders.known(client, &request.cl_ord_id).is_some();
         self.orders.note(client, request.cl_ord_id, Known::Request);
         let refusal = if is_duplicate {

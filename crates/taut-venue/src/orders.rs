@@ -1,5 +1,6 @@
 //! The clients' orders: whose they are, how far they are filled, and every ClOrdID that was used.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
@@ -13,6 +14,9 @@ use crate::ids::ById;
 
 /// How many clients a venue serves at once.
 pub const SESSIONS_MAX: usize = 64;
+
+/// ClOrdIDs of orders that were over before a client's session began which are remembered for it.
+const EARLIER_MAX: usize = 1_024;
 
 /// The ids of clients' orders start here; a flow's are below.
 const FIRST_CLIENT_ORDER: u64 = 1 << 63;
@@ -114,6 +118,9 @@ pub struct ClientOrders {
     pub holdings: Holdings,
     /// The ClOrdIDs of each client.
     known: Vec<HashMap<ShortText, Known>>,
+    /// Of each client, orders that were over before its session began, by each of their ClOrdIDs:
+    /// a client that lost its connection asks what became of them. The ids can be used again.
+    earlier: Vec<HashMap<ShortText, DoneOrder>>,
     /// Orders that are over and had another ClOrdID before, in their client's session.
     renamed: ById<(ClientId, DoneOrder)>,
     cl_ord_id_capacity: usize,
@@ -134,6 +141,7 @@ impl ClientOrders {
             ),
             holdings: Holdings::new(instrument_count),
             known: Vec::new(),
+            earlier: Vec::new(),
             renamed: ById::default(),
             cl_ord_id_capacity,
             next_order_id: FIRST_CLIENT_ORDER,
@@ -149,6 +157,7 @@ impl ClientOrders {
     pub fn begin_session(&mut self, client: ClientId) {
         if self.known.len() <= client.0 {
             self.known.resize_with(client.0 + 1, HashMap::new);
+            self.earlier.resize_with(client.0 + 1, HashMap::new);
         }
         self.forget_what_is_over(client);
         if let Some(known) = self.known.get_mut(client.0) {
@@ -158,7 +167,8 @@ impl ClientOrders {
         self.renamed.reserve(self.cl_ord_id_capacity);
     }
 
-    /// A client's session is over for good: only its open orders are remembered.
+    /// A client's session is over for good: its open orders are remembered, and the last ones that
+    /// are over.
     pub fn end_session(&mut self, client: ClientId) {
         self.forget_what_is_over(client);
         if let Some(known) = self.known.get_mut(client.0) {
@@ -168,6 +178,7 @@ impl ClientOrders {
     }
 
     fn forget_what_is_over(&mut self, client: ClientId) {
+        self.remember_last(client);
         let Self { open, known, renamed, .. } = self;
         let is_open = |known: &Known| match known {
             Known::Open(order_id) | Known::Former(order_id) => open.contains_key(order_id),
@@ -177,6 +188,30 @@ impl ClientOrders {
             known.retain(|_, known| is_open(known));
         }
         renamed.retain(|_, (of, _)| *of != client);
+    }
+
+    /// Remembers the newest orders of a client that are over, beyond its session.
+    fn remember_last(&mut self, client: ClientId) {
+        let ids = self.known.get(client.0).into_iter().flat_map(HashMap::keys);
+        let over = ids.filter_map(|id| match self.known(client, id)? {
+            Known::Done(done) => Some((*id, done)),
+            _ => None,
+        });
+        let over: Vec<_> = over.collect();
+        let Some(earlier) = self.earlier.get_mut(client.0) else { return };
+        earlier.extend(over);
+        if earlier.len() > EARLIER_MAX {
+            let mut newest: Vec<_> = earlier.drain().collect();
+            newest.sort_unstable_by_key(|(_, done)| Reverse(done.order_id));
+            earlier.extend(newest.into_iter().take(EARLIER_MAX));
+        }
+    }
+
+    /// What the ClOrdID stands for, if the client has used it in this session or, of an order that
+    /// is over, in an earlier one.
+    pub fn known_ever(&self, client: ClientId, cl_ord_id: &ShortText) -> Option<Known> {
+        let earlier = || self.earlier.get(client.0)?.get(cl_ord_id).copied().map(Known::Done);
+        self.known(client, cl_ord_id).or_else(earlier)
     }
 
     /// What the ClOrdID stands for, if the client has used it.

@@ -76,7 +76,7 @@ impl<'m> Witness<'m> {
             UpdateKind::Unknown => told.is_accepted = false,
             UpdateKind::Quarantined(trouble) => told.troubles.push(trouble),
             UpdateKind::Refused(_) if update.version == 0 => {
-                told.is_refused = update.state == OrderState::Rejected;
+                told.is_refused |= update.state == OrderState::Rejected;
             }
             _ => {}
         }

@@ -1,6 +1,6 @@
 //! Sessions: who is let in, who leaves, and what that does to the book.
 
-use taut_fix::{ExecType, ExecutionReport, MemoryStore, OrdStatus, Session};
+use taut_fix::{ExecType, ExecutionReport, MemoryStore, OrdStatus, OrderStatusRequest, Session};
 use taut_types::{Nanos, Price, Qty, Side};
 
 use crate::flow::SplitMix64;
@@ -60,6 +60,31 @@ fn orders_stay_when_they_shall_and_a_later_client_is_not_told_of_their_fills() {
     assert_eq!(next.reports.len(), 2);
     assert!(next.reports.iter().all(|answer| matches!(answer, Answer::Report(r) if r.id == 1)));
     assert_eq!(rig.venue.book().order_count(), 0);
+}
+
+/// Its reports were lost with the connection, and sessions begin anew here: only the venue knows.
+#[test]
+fn what_became_of_an_order_is_told_in_the_next_session_too_and_its_id_is_free() {
+    let mut rig = Rig::empty();
+    let (mut leaver, mut other) = (rig.log_on("LEAVER"), rig.log_on("OTHER"));
+    leaver.order(rig.now, &limit(1, Side::Buy, 3, "100.00"));
+    rig.until(&mut leaver, |client| client.reports.len() == 1);
+    other.order(rig.now, &limit(1, Side::Sell, 3, "100.00"));
+    rig.until(&mut other, |client| client.reports.len() == 2);
+    drop(leaver);
+    rig.until_venue(|venue| venue.connection_count() == 1);
+    let mut back = rig.log_on("LEAVER");
+    let symbol = limit(1, Side::Buy, 1, "100.00").symbol;
+    let question =
+        OrderStatusRequest { cl_ord_id: 1.into(), symbol, side: Side::Buy, request_id: None };
+    back.request(rig.now, &question);
+    rig.until(&mut back, |client| client.reports.len() == 1);
+    let Answer::Report(told) = back.reports[0] else { panic!("{:?}", back.reports) };
+    assert_eq!((told.status, told.cum), (OrdStatus::Filled, 3));
+    back.order(rig.now, &limit(1, Side::Buy, 1, "99.00"));
+    rig.until(&mut back, |client| client.reports.len() == 2);
+    let Answer::Report(told) = back.reports[1] else { panic!("{:?}", back.reports) };
+    assert_eq!(told.exec_type, ExecType::New);
 }
 
 #[test]
