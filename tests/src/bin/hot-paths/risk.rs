@@ -1,6 +1,7 @@
 //! Orders through every pre-trade check; with `fill` each is also filled, and ends.
 //!
-//! 2,000 instruments, 8 accounts, 4 users; every check is on, and every order passes.
+//! 2,000 instruments, 8 accounts, 4 users; every check is on, and every order passes. Orders are for
+//! any of the instruments, or of the first INSTRUMENTS: fewer of them stay in near caches.
 
 use taut_oms::{
     AccountLimits, Amount, InstrumentStatus, MessageRates, OrderLimits, Permit, Reference, Risk,
@@ -46,13 +47,13 @@ fn limits() -> RiskLimits {
     limits
 }
 
-fn order(number: u64, random: u64) -> (ClientOrderId, OrderTerms) {
+fn order(number: u64, random: u64, instruments: u64) -> (ClientOrderId, OrderTerms) {
     let (user, strategy) = (UserId(random as u8 & 3), StrategyId((random >> 2) as u8 & 15));
     let (side, ticks) = match random & 1 << 8 {
         0 => (Side::Buy, 9_900 - (random >> 9 & 127)),
         _ => (Side::Sell, 10_000 + (random >> 9 & 127)),
     };
-    let instrument = InstrumentId((random >> 16 & 0xffff) as u32 % 2_000);
+    let instrument = InstrumentId(((random >> 16 & 0xffff) * instruments >> 16) as u32);
     let price = Price(ticks.cast_signed() * (Price::SCALE / 100));
     let terms = OrderTerms::limit(instrument, side, price, Lots(1 + (random >> 40 & 63) as i64));
     let account = AccountId((random >> 33) as u8 & 7);
@@ -61,7 +62,12 @@ fn order(number: u64, random: u64) -> (ClientOrderId, OrderTerms) {
 
 pub fn run(words: &[&str]) -> Outcome {
     let is_filled = one_of(words.first(), &["check", "fill"])? == "fill";
-    let count = count(words.get(1))?;
+    let orders = count(words.get(1))?;
+    let all = SIZES.instruments as u64;
+    let instruments = words.get(2).map_or(Ok(all), |_| count(words.get(2)))?;
+    if !(1..=all).contains(&instruments) {
+        return Err(format!("{instruments} instruments: 1 to {all} are known").into());
+    }
     let mut risk = Risk::new(limits(), Nanos::ZERO);
     let definition = RiskInstrument {
         ticks: TickTable::new(Price(Price::SCALE / 100)).expect("a tick"),
@@ -76,12 +82,12 @@ pub fn run(words: &[&str]) -> Outcome {
         risk.mark(instrument, Price(100 * Price::SCALE));
     }
     let (mut random, mut passed) = (0x9e37_79b9_7f4a_7c15_u64, 0_u64);
-    for number in 0..count {
+    for number in 0..orders {
         // Marsaglia's xorshift: any flow will do, if it is the same each time.
         random ^= random << 13;
         random ^= random >> 7;
         random ^= random << 17;
-        let (id, terms) = order(number, random);
+        let (id, terms) = order(number, random, instruments);
         let now = Nanos(number.cast_signed() * 1_000);
         let answer = risk.check(now, id, &terms, &MARKET, |_, _| None);
         passed += u64::from(answer == Ok(Permit::Send));
@@ -91,6 +97,6 @@ pub fn run(words: &[&str]) -> Outcome {
         }
     }
     let profit: i128 = (0..8).map(|account| risk.profit(AccountId(account)).0).sum();
-    println!("{count} orders, {passed} passed, profit {}", Amount(profit));
+    println!("{orders} orders, {passed} passed, profit {}", Amount(profit));
     Ok(())
 }
