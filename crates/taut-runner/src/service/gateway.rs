@@ -1,5 +1,6 @@
 //! The process of a gateway: the thread that trades, and the one that listens.
 
+pub mod any;
 mod strategies;
 mod trading;
 
@@ -7,26 +8,31 @@ use std::io;
 use std::sync::mpsc::{self, Sender};
 use std::thread::{self, ScopedJoinHandle};
 
-use taut_gateway::{Observer, OrderHandler, Regions, Strategy, StrategyRegions};
+use taut_gateway::{Gateway, Observer, OrderHandler, Regions, Strategy, StrategyRegions};
+use taut_io::EpollKernel;
 use taut_ipc::Segment;
 use taut_journal::Journal;
 use taut_market_data::FeedHandler;
 use taut_ring::cell::CellWriter;
 use taut_sys::{
-    Anchoring, Doorbell, catch_kill_signals, catch_reload_signals, catch_stop_signals, monotonic,
-    utc,
+    Anchoring, Doorbell, MAPPING_WORDS, catch_kill_signals, catch_reload_signals,
+    catch_stop_signals, monotonic, utc,
 };
 use taut_types::Nanos;
 
+use crate::child::SharedClock;
 use crate::error::RunnerError;
-use crate::service::connections::{self, Connect, Connections};
+use crate::service::connections::{self, Connect, Connections, MarketData};
 use crate::service::copy_reader::CopyReaderKeys;
 use crate::service::file::GatewayFile;
 use crate::service::journal::keep;
 use crate::service::listener::Listener;
 use crate::service::place::Place;
 use strategies::{Fused, Memory, Split, Strategies};
-use trading::Trading;
+use trading::{Built, Trading};
+
+/// Sockets of the gateway: its feed's, its orders'.
+const SOURCES: usize = 16;
 
 /// Runs a gateway to which strategies attach, until a stop signal comes or its operator ends it.
 /// `heard` is told once it can be found, what a reload of its settings comes to, and what is wrong
@@ -114,81 +120,137 @@ fn tell_where(file: &GatewayFile, fused: Option<&str>, heard: impl Fn(&str)) {
     heard(&format!("{}: {who} it at {}", file.name, file.control_path().display()));
 }
 
+/// What a gateway shares with its strategies, and how it is woken.
+struct Shared {
+    segment: Segment,
+    /// A segment for each strategy that may attach.
+    own: Vec<Segment>,
+    bell: Doorbell,
+}
+
+impl Shared {
+    /// With room for so many strategies.
+    fn create(places: usize) -> Result<Self, RunnerError> {
+        let failed = |error: &dyn std::fmt::Display| RunnerError::run("shared memory", error);
+        let segment =
+            Segment::create("taut-gateway", &Regions::LAYOUT).map_err(|error| failed(&error))?;
+        let own = (0..places).map(|_| Segment::create("taut-strategy", &StrategyRegions::LAYOUT));
+        let own = own.collect::<Result<_, _>>().map_err(|error| failed(&error))?;
+        Ok(Self { segment, own, bell: doorbell()? })
+    }
+
+    fn places(&self) -> Result<Vec<Place<'_>>, RunnerError> {
+        self.own.iter().map(|own| Ok(Place::vacant(own, doorbell()?))).collect()
+    }
+}
+
+fn doorbell() -> Result<Doorbell, RunnerError> {
+    Doorbell::new().map_err(|error| RunnerError::run("doorbell", error))
+}
+
+/// Builds the gateway. All that is behind it is the same for every venue and every client.
 fn run<W: Strategies, F: FeedHandler + Send, H: OrderHandler + Send, O: Observer + Send>(
     serve: Serve<'_, W, impl Fn(&str) + Sync>,
     connections: Connections<F, H, O>,
 ) -> Result<(), RunnerError> {
     let Serve { file, fused, strategies, journal, heard } = serve;
     let failed = |error: &dyn std::fmt::Display| RunnerError::run("shared memory", error);
-    let segment =
-        Segment::create("taut-gateway", &Regions::LAYOUT).map_err(|error| failed(&error))?;
-    let regions = Regions::of(&segment).map_err(|error| failed(&error))?;
-    let own: Vec<Segment> = (0..W::PLACES)
-        .map(|_| Segment::create("taut-strategy", &StrategyRegions::LAYOUT))
-        .collect::<Result<_, _>>()
-        .map_err(|error| failed(&error))?;
-    let doorbell = || Doorbell::new().map_err(|error| RunnerError::run("doorbell", error));
-    let bell = doorbell()?;
-    let places = own
-        .iter()
-        .map(|own| Ok(Place::vacant(own, doorbell()?)))
-        .collect::<Result<Vec<_>, RunnerError>>()?;
+    let shared = Shared::create(W::PLACES)?;
+    let regions = Regions::of(&shared.segment).map_err(|error| failed(&error))?;
+    let places = shared.places()?;
     catch_stop_signals()
         .and_then(|()| catch_reload_signals())
         .and_then(|()| catch_kill_signals())
         .map_err(|error| RunnerError::run("signals", error))?;
-    let mut anchoring = Anchoring::start();
+    let anchoring = Anchoring::start();
     let mut clock = CellWriter::new(regions.clock).map_err(|error| failed(&error))?;
     clock.set(&anchoring.mapping().to_words());
 
-    let path = file.control_path();
-    let ((asks, asked), (answers, answered)) = (mpsc::channel(), mpsc::channel());
-    let memory = Memory { regions: &regions, own: &own, places: &places };
-    let client = strategies.open(&memory, first_number(), monotonic())?;
-    let (mut trading, housekeeper) =
-        Trading::open(file, connections, journal, &regions, client, &bell, (asked, answers))?;
-    let (names, named) = mpsc::channel();
-    let drop_copy = file.drop_copy.as_ref();
-    let drop_copy = drop_copy.map(|keys| keys.open(file.instruments()?, named)).transpose()?;
-    let server = drop_copy.map(|(copies, server)| {
-        trading.gateway().set_drop_copies(copies);
-        server
-    });
-    let read = file.drop_copy_reader.as_ref().map(CopyReaderKeys::open).transpose()?;
-    let reader = read.map(|(copies, reader)| {
-        trading.gateway().read_drop_copies(copies);
-        reader
-    });
-    let mut listener =
-        Listener::bind(file, &path, &segment, places, &bell, (asks, answered), names)?;
-    listener.set_fused(fused);
-    tell_where(file, fused, &heard);
-    thread::scope(|scope| {
-        let (trades, over) = mpsc::channel();
-        let heard = &heard;
-        if let Some(housekeeper) = housekeeper {
-            scope.spawn(move || keep(housekeeper, &over, heard));
-        }
-        // It ends when the trading thread has let go of the gateway.
-        let copying = server.map(|server| scope.spawn(move || server.run()));
-        let reading = reader.map(|reader| scope.spawn(move || reader.run()));
-        let trading = scope.spawn(move || {
-            let _trades: Sender<()> = trades;
-            trading.run()
+    let memory = Memory { regions: &regions, own: &shared.own, places: &places };
+    let (client, slots) = strategies.open(&memory, first_number(), monotonic())?;
+    let (shared_clock, now) = SharedClock::new(&regions)?;
+    let Connections { config, market_data, orders: handler, observer } = connections;
+    let MarketData { input, handler: feed, backup: feed_backup } = market_data;
+    let orders = config.order_address;
+    let kernel =
+        EpollKernel::new(SOURCES).map_err(|error| RunnerError::run("the kernel", error))?;
+    let handlers = (feed, handler);
+    let gateway = Gateway::with_handlers(kernel, &config, now, input, handlers, client, &regions)
+        .and_then(|gateway| gateway.with_observer(observer))
+        .map_err(|error| trading::failed(error, orders))?;
+    let gateway = Box::new(gateway);
+    let built = Built { gateway, slots, shared_clock, orders, feed_backup };
+    let running = Running { file, fused, shared: &shared, places, anchoring, clock };
+    running.run(built, journal, &heard)
+}
+
+/// A gateway's process, whichever venue it is at.
+struct Running<'a, 'm> {
+    file: &'a GatewayFile,
+    /// The name of the strategy in the thread that trades.
+    fused: Option<&'a str>,
+    shared: &'m Shared,
+    places: Vec<Place<'m>>,
+    anchoring: Anchoring,
+    /// Where strategies read the clock.
+    clock: CellWriter<'m, MAPPING_WORDS>,
+}
+
+impl<'m> Running<'_, 'm> {
+    fn run(
+        self,
+        built: Built<'m>,
+        journal: Option<Journal>,
+        heard: &(dyn Fn(&str) + Sync),
+    ) -> Result<(), RunnerError> {
+        let Self { file, fused, shared, places, mut anchoring, mut clock } = self;
+        let Shared { segment, bell, .. } = shared;
+        let path = file.control_path();
+        let ((asks, asked), (answers, answered)) = (mpsc::channel(), mpsc::channel());
+        let (mut trading, housekeeper) =
+            Trading::open(file, built, journal, bell, (asked, answers))?;
+        let (names, named) = mpsc::channel();
+        let drop_copy = file.drop_copy.as_ref();
+        let drop_copy = drop_copy.map(|keys| keys.open(file.instruments()?, named)).transpose()?;
+        let server = drop_copy.map(|(copies, server)| {
+            trading.gateway().set_drop_copies(copies);
+            server
         });
-        let anchor = || clock.set(&anchoring.renew().to_words());
-        let listened = listener.run(anchor, || trading.is_finished(), &mut |what| heard(what));
-        // Its failure is the cause, where both fail.
-        let traded = trading
-            .join()
-            .unwrap_or_else(|_| Err(RunnerError::Run("the gateway's thread panicked".to_owned())));
-        let copied = joined(copying, "drop_copy");
-        let read = joined(reading, "drop_copy_reader");
-        if let Ok(how) = &traded {
-            heard(how);
-        }
-        traded.and(listened).and(copied).and(read)
-    })
+        let read = file.drop_copy_reader.as_ref().map(CopyReaderKeys::open).transpose()?;
+        let reader = read.map(|(copies, reader)| {
+            trading.gateway().read_drop_copies(copies);
+            reader
+        });
+        let mut listener =
+            Listener::bind(file, &path, segment, places, bell, (asks, answered), names)?;
+        listener.set_fused(fused);
+        tell_where(file, fused, heard);
+        thread::scope(|scope| {
+            let (trades, over) = mpsc::channel();
+            if let Some(housekeeper) = housekeeper {
+                scope.spawn(move || keep(housekeeper, &over, heard));
+            }
+            // It ends when the trading thread has let go of the gateway.
+            let copying = server.map(|server| scope.spawn(move || server.run()));
+            let reading = reader.map(|reader| scope.spawn(move || reader.run()));
+            let trading = scope.spawn(move || {
+                let _trades: Sender<()> = trades;
+                trading.run()
+            });
+            let anchor = || clock.set(&anchoring.renew().to_words());
+            let listened = listener.run(anchor, || trading.is_finished(), &mut |what| heard(what));
+            // Its failure is the cause, where both fail.
+            let traded = trading.join().unwrap_or_else(|_| {
+                Err(RunnerError::Run("the gateway's thread panicked".to_owned()))
+            });
+            let copied = joined(copying, "drop_copy");
+            let read = joined(reading, "drop_copy_reader");
+            if let Ok(how) = &traded {
+                heard(how);
+            }
+            traded.and(listened).and(copied).and(read)
+        })
+    }
 }
 
 /// What a thread that is called by its table of the settings has come to.

@@ -19,6 +19,7 @@ use crate::error::RunnerError;
 use crate::service::connections::{self, Connect, Connections, MarketData};
 use crate::service::differences::Differences;
 use crate::service::file::{GatewayFile, PositionsKey};
+use crate::service::gateway::any::AnyGateway;
 
 /// Sockets of the gateway.
 const SOURCES: usize = 16;
@@ -106,21 +107,21 @@ impl<T: FnMut(&str)> Connect for Look<T> {
             Gateway::with_handlers(kernel, &config, clock, input, handlers, client, &regions)
                 .and_then(|gateway| gateway.with_observer(observer))
                 .map_err(|error| failed(&error))?;
-        let (heard, began) = (&mut heard, monotonic());
+        let (gateway, heard, began) = (Box::new(gateway), &mut heard, monotonic());
         Looking { gateway, seen, heard, began, differences }.run(patience)
     }
 }
 
 /// A gateway that nobody trades by.
-struct Looking<'a, 'm, F, H, O> {
-    gateway: Gateway<'m, FusedClient<Watch>, F, EpollKernel, O, H>,
+struct Looking<'a, 'm> {
+    gateway: Box<dyn AnyGateway + 'm>,
     seen: Rc<RefCell<Vec<Seen>>>,
     heard: &'a mut dyn FnMut(&str),
     began: Nanos,
     differences: Differences,
 }
 
-impl<F: FeedHandler, H: OrderHandler, O: Observer> Looking<'_, '_, F, H, O> {
+impl Looking<'_, '_> {
     fn run(mut self, patience: Nanos) -> Result<(), RunnerError> {
         let instruments = self.gateway.instruments().to_vec();
         let (mut is_up, mut sound) = (false, vec![false; instruments.len()]);
@@ -143,7 +144,7 @@ impl<F: FeedHandler, H: OrderHandler, O: Observer> Looking<'_, '_, F, H, O> {
                 news.iter().for_each(|line| self.say(line));
             }
             for (instrument, is_sound) in instruments.iter().zip(&mut sound) {
-                if !*is_sound && self.soundness(instrument.id()) == Soundness::Sound {
+                if !*is_sound && self.gateway.soundness(instrument.id()) == Soundness::Sound {
                     *is_sound = true;
                     let levels = self.levels(instrument.id());
                     self.say(&format!("{}: the book is sound, {levels}", instrument.symbol()));
@@ -193,20 +194,16 @@ impl<F: FeedHandler, H: OrderHandler, O: Observer> Looking<'_, '_, F, H, O> {
         (self.heard)(&format!("{after:>6} ms  {what}"));
     }
 
-    fn soundness(&self, instrument: InstrumentId) -> Soundness {
-        self.gateway.feed().soundness(instrument)
-    }
-
     fn levels(&self, instrument: InstrumentId) -> String {
-        let Some(book) = self.gateway.book(instrument) else { return "empty".to_owned() };
-        let counts = [taut_types::Side::Buy, taut_types::Side::Sell]
-            .map(|side| (0..).take_while(|depth| book.level(side, *depth).is_some()).count());
-        format!("{} bid and {} offer levels", counts[0], counts[1])
+        match self.gateway.levels(instrument) {
+            Some([bids, offers]) => format!("{bids} bid and {offers} offer levels"),
+            None => "empty".to_owned(),
+        }
     }
 
     /// What the venue says of an instrument beside what the file says; nothing when they agree.
     fn compare(&mut self, instrument: &Instrument) -> Option<String> {
-        let BestPrices { bid, ask } = self.gateway.feed().best(instrument.id());
+        let BestPrices { bid, ask } = self.gateway.best(instrument.id());
         let (symbol, side) = (instrument.symbol(), |best: Option<(Price, taut_types::Lots)>| {
             best.map_or("nothing".to_owned(), |(price, lots)| format!("{} x {price}", lots.0))
         });

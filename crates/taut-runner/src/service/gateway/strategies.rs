@@ -24,7 +24,7 @@ pub struct Memory<'p, 'm> {
 pub trait Strategies {
     /// How many may attach.
     const PLACES: usize;
-    type Client<'m>: Attachable + Send;
+    type Client<'m>: Client + Attachable + Send;
 
     /// The client and its places. Numbers of orders start at `first_number`.
     fn open<'m>(
@@ -36,7 +36,7 @@ pub trait Strategies {
 }
 
 /// A client whose strategies come and go, or stay.
-pub trait Attachable: Client {
+pub trait Attachable {
     /// A strategy takes the place; false when it cannot.
     fn attach(&mut self, slot: SlotId, owner: Owner) -> bool;
     /// What becomes of the orders of strategies that are gone.

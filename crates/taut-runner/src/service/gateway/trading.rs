@@ -6,12 +6,10 @@ use std::os::fd::AsFd;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 
 use taut_gateway::{
-    Gateway, GatewayError, NewInstrument, Observer, OpenOrder, OrderFilter, OrderHandler, Owner,
-    Regions, SlotId,
+    FeedSockets, GatewayError, NewInstrument, OpenOrder, OrderFilter, Owner, SlotId,
 };
-use taut_io::EpollKernel;
 use taut_journal::{Housekeeper, Journal};
-use taut_market_data::{FeedHandler, Source};
+use taut_market_data::Source;
 use taut_oms::{KillCause, KillScope};
 use taut_sys::{
     Doorbell, Wait, Waiter, kill_requests, monotonic, pin_to_cpu, set_timer_slack, utc,
@@ -23,7 +21,7 @@ use crate::child::SharedClock;
 use crate::error::RunnerError;
 use crate::mistakes::{self, Mistake};
 use crate::service::balances::balances;
-use crate::service::connections::{Connections, MarketData, Served, names};
+use crate::service::connections::{Served, names};
 use crate::service::day::DayEnd;
 use crate::service::dead_men::{Step, Watch, Watched};
 use crate::service::differences::Differences;
@@ -35,10 +33,9 @@ use crate::service::threads::{Answer, Command, Glance, Numbered, Picture, UNASKE
 use crate::service::usage::Usage;
 use crate::settings::build_fees;
 
+use super::any::AnyGateway;
 use super::strategies::Attachable;
 
-/// Sockets of the gateway: its feed's, its orders'.
-const SOURCES: usize = 16;
 /// Rounds with work after which housekeeping is looked at all the same.
 const BUSY_ROUNDS: u32 = 256;
 /// How long the session may take to log out.
@@ -47,12 +44,24 @@ const LOGOUT: Nanos = Nanos::from_secs(5);
 /// may be refused.
 const CANCEL_AGAIN: Nanos = Nanos::from_millis(100);
 
+/// A gateway that was built, and what goes with it.
+pub struct Built<'m> {
+    pub gateway: Box<dyn AnyGateway + Send + 'm>,
+    /// The places of strategies that may attach.
+    pub slots: Vec<SlotId>,
+    pub shared_clock: SharedClock<'m>,
+    /// Where its orders go.
+    pub orders: SocketAddrV4,
+    /// Where its market data arrive, too, and when they are taken from there.
+    pub feed_backup: Option<(FeedSockets, Nanos)>,
+}
+
 /// The thread that trades.
-pub struct Trading<'a, 'm, C, F, H, O> {
+pub struct Trading<'a, 'm> {
     wait: Wait,
     cpu: Option<usize>,
     orders: SocketAddrV4,
-    gateway: Gateway<'m, C, F, EpollKernel, O, H>,
+    gateway: Box<dyn AnyGateway + Send + 'm>,
     slots: Vec<SlotId>,
     shared_clock: SharedClock<'m>,
     bell: &'a Doorbell,
@@ -78,29 +87,15 @@ pub struct Trading<'a, 'm, C, F, H, O> {
     differences: Differences,
 }
 
-impl<'a, 'm, C: Attachable, F: FeedHandler, H: OrderHandler, O: Observer>
-    Trading<'a, 'm, C, F, H, O>
-{
+impl<'a, 'm> Trading<'a, 'm> {
     pub fn open(
         file: &GatewayFile,
-        connections: Connections<F, H, O>,
+        built: Built<'m>,
         journal: Option<Journal>,
-        regions: &Regions<'m>,
-        (client, slots): (C, Vec<SlotId>),
         bell: &'a Doorbell,
         (asked, answers): (Receiver<Numbered<Command>>, Sender<Numbered<Answer>>),
     ) -> Result<(Self, Option<Housekeeper>), RunnerError> {
-        let (shared_clock, clock) = SharedClock::new(regions)?;
-        let Connections { config, market_data, orders: handler, observer } = connections;
-        let MarketData { input, handler: feed, backup: feed_backup } = market_data;
-        let orders = config.order_address;
-        let kernel =
-            EpollKernel::new(SOURCES).map_err(|error| RunnerError::run("the kernel", error))?;
-        let handlers = (feed, handler);
-        let mut gateway =
-            Gateway::with_handlers(kernel, &config, clock, input, handlers, client, regions)
-                .and_then(|gateway| gateway.with_observer(observer))
-                .map_err(|error| failed(error, orders))?;
+        let Built { mut gateway, slots, shared_clock, orders, feed_backup } = built;
         gateway.set_fees(&build_fees(&file.instruments)?);
         let balances = balances(file);
         gateway.follow_balances(balances.map_err(|wrong| {
@@ -120,7 +115,7 @@ impl<'a, 'm, C: Attachable, F: FeedHandler, H: OrderHandler, O: Observer>
         let watched = file.watched();
         gateway.client_mut().set_when_gone(watched.when_gone);
         let trading = Self {
-            differences: Differences::new(file, &config.instruments),
+            differences: Differences::new(file, gateway.instruments()),
             wait: file.waits(),
             cpu: file.cpu,
             orders,
@@ -148,8 +143,8 @@ impl<'a, 'm, C: Attachable, F: FeedHandler, H: OrderHandler, O: Observer>
     }
 
     /// The gateway, to prepare it.
-    pub fn gateway(&mut self) -> &mut Gateway<'m, C, F, EpollKernel, O, H> {
-        &mut self.gateway
+    pub fn gateway(&mut self) -> &mut (dyn AnyGateway + Send + 'm) {
+        &mut *self.gateway
     }
 
     /// Trades until it is over, and says how it ended.
@@ -242,14 +237,15 @@ impl<'a, 'm, C: Attachable, F: FeedHandler, H: OrderHandler, O: Observer>
     fn roll(&mut self, day: Option<u32>) {
         let mut picture = self.picture();
         picture.positions.clear();
-        self.gateway.roll_day(day, |closed| picture.positions.push(*closed));
+        self.gateway.roll_day(day, &mut |closed| picture.positions.push(*closed));
         let _ = self.answers.send((UNASKED, Answer::Rolled(Box::new(picture))));
     }
 
     /// Every open order, and whose it is.
     fn open_orders(&self) -> Vec<(Owner, OpenOrder)> {
         let mut orders = Vec::new();
-        self.gateway.visit_orders(|order| orders.push((self.gateway.owner_of(order.id), *order)));
+        let owner_of = |order: &OpenOrder| self.gateway.owner_of(order.id);
+        self.gateway.visit_orders(&mut |order| orders.push((owner_of(order), *order)));
         orders
     }
 
@@ -257,10 +253,10 @@ impl<'a, 'm, C: Attachable, F: FeedHandler, H: OrderHandler, O: Observer>
         let orders = self.open_orders();
         Picture {
             utc: utc(),
-            positions: self.gateway.positions().collect(),
+            positions: self.gateway.positions(),
             orders,
-            balances: self.gateway.balances().copied().collect(),
-            killed: self.gateway.killed().collect(),
+            balances: self.gateway.balances(),
+            killed: self.gateway.killed(),
         }
     }
 
@@ -309,7 +305,8 @@ impl<'a, 'm, C: Attachable, F: FeedHandler, H: OrderHandler, O: Observer>
             match served {
                 Served::Orders => {
                     let backups = self.backups.iter().copied();
-                    self.gateway.set_order_addresses(addresses.into_iter().chain(backups));
+                    let all = addresses.into_iter().chain(backups).collect();
+                    self.gateway.set_order_addresses(all);
                 }
                 Served::Questions => self.gateway.set_question_addresses(addresses),
                 Served::Stream => self.gateway.set_stream_addresses(Source::LINE_A, addresses),
@@ -364,7 +361,9 @@ impl<'a, 'm, C: Attachable, F: FeedHandler, H: OrderHandler, O: Observer>
         match command {
             Command::Attach(place, owner) => {
                 let slot = self.slots.get(place).copied();
-                let attach = |client: &mut C| slot.is_some_and(|slot| client.attach(slot, owner));
+                let attach = |client: &mut dyn Attachable| {
+                    slot.is_some_and(|slot| client.attach(slot, owner))
+                };
                 if attach(self.gateway.client_mut()) {
                     return Answer::Done(true);
                 }
@@ -397,7 +396,7 @@ impl<'a, 'm, C: Attachable, F: FeedHandler, H: OrderHandler, O: Observer>
                 self.roll(None);
                 Answer::Done(true)
             }
-            Command::Positions => Answer::Positions(self.gateway.positions().collect()),
+            Command::Positions => Answer::Positions(self.gateway.positions()),
             Command::Usage => {
                 let now = self.gateway.clock_mut().now();
                 Answer::Usage(Box::new(Usage::of(self.gateway.risk(), now)))
@@ -466,7 +465,7 @@ impl<'a, 'm, C: Attachable, F: FeedHandler, H: OrderHandler, O: Observer>
 
     fn count_open(&self) -> usize {
         let mut count = 0;
-        self.gateway.visit_orders(|_| count += 1);
+        self.gateway.visit_orders(&mut |_| count += 1);
         count
     }
 
@@ -481,8 +480,8 @@ impl<'a, 'm, C: Attachable, F: FeedHandler, H: OrderHandler, O: Observer>
             order_address: self.gateway.order_address(),
             refusals: self.gateway.refusals().map(str::to_owned),
             books_sound: counters.live != 0,
-            stale_books: self.gateway.stale_books().collect(),
-            killed: self.gateway.killed().collect(),
+            stale_books: self.gateway.stale_books(),
+            killed: self.gateway.killed(),
             open_orders,
             attached,
             market_position,
@@ -493,7 +492,7 @@ impl<'a, 'm, C: Attachable, F: FeedHandler, H: OrderHandler, O: Observer>
 }
 
 /// What ended the gateway, with the address where it is the address that may be wrong.
-fn failed(error: GatewayError, orders: SocketAddrV4) -> RunnerError {
+pub fn failed(error: GatewayError, orders: SocketAddrV4) -> RunnerError {
     match error {
         GatewayError::Unreachable(_) => RunnerError::Run(format!(
             "order entry at {orders}: {error}; does it run, and does [venue] orders name it?"
