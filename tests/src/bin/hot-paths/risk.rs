@@ -1,7 +1,7 @@
 //! Orders through every pre-trade check; with `fill` each is also filled, and ends.
 //!
-//! 2,000 instruments, 8 accounts, 4 users; every check is on, and every order passes. Orders are for
-//! any of the instruments, or of the first INSTRUMENTS: fewer of them stay in near caches.
+//! 2,000 instruments, 8 accounts, 4 users; every check is on, and every order passes. Orders are
+//! for any of the instruments, or of the first INSTRUMENTS: fewer of them stay in near caches.
 
 use taut_oms::{
     AccountLimits, Amount, InstrumentStatus, MessageRates, OrderLimits, Permit, Reference, Risk,
@@ -53,7 +53,7 @@ fn order(number: u64, random: u64, instruments: u64) -> (ClientOrderId, OrderTer
         0 => (Side::Buy, 9_900 - (random >> 9 & 127)),
         _ => (Side::Sell, 10_000 + (random >> 9 & 127)),
     };
-    let instrument = InstrumentId(((random >> 16 & 0xffff) * instruments >> 16) as u32);
+    let instrument = InstrumentId((((random >> 16 & 0xffff) * instruments) >> 16) as u32);
     let price = Price(ticks.cast_signed() * (Price::SCALE / 100));
     let terms = OrderTerms::limit(instrument, side, price, Lots(1 + (random >> 40 & 63) as i64));
     let account = AccountId((random >> 33) as u8 & 7);
