@@ -125,6 +125,12 @@ pub trait Client {
     /// These open orders are the owner's from now on: it is told of each.
     fn inherited(&mut self, _owner: Owner, _orders: &[ClientOrderId]) {}
 
+    /// An order of this owner's that was over goes on: the owner is told of it as of one that it
+    /// was handed. Where it is gone, the order is treated as those that it left behind.
+    fn reopened(&mut self, owner: Owner, order: ClientOrderId) {
+        self.inherited(owner, &[order]);
+    }
+
     /// Whether somebody answers from another thread or process: a request may come soon after what
     /// was told.
     fn answers_later(&self) -> bool {

@@ -520,7 +520,7 @@ impl<C: Client, F: FeedHandler, O: Observer, H: OrderHandler> Core<'_, C, F, O, 
     /// Tells whose orders they are what became of them.
     fn tell_updates(&mut self, now: Nanos) {
         while let Some((owner, order)) = self.orders.poll_reopened() {
-            self.client.inherited(owner, &[order]);
+            self.client.reopened(owner, order);
         }
         let mut updates = std::mem::take(&mut self.updates);
         self.with_client(|client, clock, state| {

@@ -422,6 +422,14 @@ impl Client for Hub<'_> {
         }
     }
 
+    fn reopened(&mut self, owner: Owner, order: ClientOrderId) {
+        self.inherited(owner, &[order]);
+        if !self.has_place(owner) {
+            // What is to be cancelled is looked for in a while.
+            let _ = self.left(owner);
+        }
+    }
+
     #[inline]
     fn answers_later(&self) -> bool {
         self.slots.iter().any(|slot| slot.owner().is_some())

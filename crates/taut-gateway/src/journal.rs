@@ -240,9 +240,13 @@ impl OrderJournal {
                     let request = request(answered.version);
                     self.note(utc, || Entry::Rejected { request, reason: 0 });
                 }
-                (OrderEvent::Replaced | OrderEvent::Restated | OrderEvent::Status(_), _) => {
-                    self.note_order(utc, order, venue_id);
-                }
+                (
+                    OrderEvent::Replaced
+                    | OrderEvent::Restated
+                    | OrderEvent::Status(_)
+                    | OrderEvent::Reopened,
+                    _,
+                ) => self.note_order(utc, order, venue_id),
                 _ => {}
             },
         }

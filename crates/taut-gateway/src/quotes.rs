@@ -75,6 +75,8 @@ pub struct Quotes {
     last_id: u32,
     /// In the order of the instruments' numbers.
     quoted: Vec<Quoted>,
+    /// Orders of sides that have another one: they are to be cancelled.
+    superfluous: Vec<ClientOrderId>,
 }
 
 impl Quotes {
@@ -82,7 +84,7 @@ impl Quotes {
     /// quote must not trade as it arrives.
     #[must_use]
     pub const fn new(account: AccountId, flags: OrderFlags) -> Self {
-        Self { account, flags, last_id: 0, quoted: Vec::new() }
+        Self { account, flags, last_id: 0, quoted: Vec::new(), superfluous: Vec::new() }
     }
 
     /// The order of a side, if it was asked for; it may be over.
@@ -97,20 +99,25 @@ impl Quotes {
         self.side(instrument, side).filter(|side| side.order.is_some()).map(|side| side.id)
     }
 
-    /// Takes up an order that is open already, as it is told of after a restart: it is the quote of
-    /// its side from now on.
+    /// Takes up an order that is open already, as it is told of after a restart, or when it was
+    /// over and goes on: it is the quote of its side from now on. Where that side has another one,
+    /// this is one too many, which the next [`send`](Self::send) cancels.
     pub fn adopt(&mut self, order: &OpenOrder) {
         let at = self.place_of(order.terms.instrument, 0);
         if let Some(quoted) = self.quoted.get_mut(at) {
-            quoted.sides[order.terms.side.index()] =
-                QuotedSide { order: Some(order.id), id: order.tag };
+            let side = &mut quoted.sides[order.terms.side.index()];
+            match side.order.filter(|own| *own != order.id) {
+                None => *side = QuotedSide { order: Some(order.id), id: order.tag },
+                Some(_) => self.superfluous.push(order.id),
+            }
         }
         self.last_id = self.last_id.max(order.tag);
     }
 
     /// Every order, so that what is quoted can be taken out of the market.
     pub fn orders(&self) -> impl Iterator<Item = ClientOrderId> {
-        self.quoted.iter().flat_map(|quoted| quoted.sides).filter_map(|side| side.order)
+        let quoted = self.quoted.iter().flat_map(|quoted| quoted.sides);
+        quoted.filter_map(|side| side.order).chain(self.superfluous.iter().copied())
     }
 
     /// Has the market be as these quotes say, in one call for all of them: a side without an order
@@ -119,6 +126,14 @@ impl Quotes {
     /// as they are. Cost where nothing has changed: a look at each order.
     pub fn send(&mut self, trading: &mut impl Trading, all: &[Quote]) -> MassQuoted {
         self.last_id = self.last_id.wrapping_add(1).max(1);
+        self.superfluous.retain(|id| {
+            let order = trading.order(*id);
+            if order.is_some_and(|order| !order.is_being_cancelled()) {
+                trading.cancel(*id);
+            }
+            // Until it is over: a cancel may be refused.
+            order.is_some()
+        });
         let mut told = MassQuoted { id: self.last_id, ..MassQuoted::default() };
         let mut at = 0;
         for quote in all {
@@ -153,7 +168,7 @@ impl Quotes {
         (side, wanted): (Side, Option<(Price, Lots)>),
         is_up: bool,
     ) -> Sent {
-        let Self { account, flags, last_id, quoted } = self;
+        let Self { account, flags, last_id, quoted, .. } = self;
         let Some(Quoted { instrument, sides }) = quoted.get_mut(at) else { return Sent::Waits };
         let place = &mut sides[side.index()];
         let order = place.order.and_then(|id| trading.order(id));

@@ -192,19 +192,21 @@ impl ClientOrders {
 
     /// Remembers the newest orders of a client that are over, beyond its session.
     fn remember_last(&mut self, client: ClientId) {
-        let ids = self.known.get(client.0).into_iter().flat_map(HashMap::keys);
-        let over = ids.filter_map(|id| match self.known(client, id)? {
+        let Some(known) = self.known.get(client.0) else { return };
+        let over = known.keys().filter_map(|id| match self.known(client, id)? {
             Known::Done(done) => Some((*id, done)),
             _ => None,
         });
-        let over: Vec<_> = over.collect();
+        let mut over: Vec<_> = over.collect();
         let Some(earlier) = self.earlier.get_mut(client.0) else { return };
-        earlier.extend(over);
-        if earlier.len() > EARLIER_MAX {
-            let mut newest: Vec<_> = earlier.drain().collect();
-            newest.sort_unstable_by_key(|(_, done)| Reverse(done.order_id));
-            earlier.extend(newest.into_iter().take(EARLIER_MAX));
+        // An id that was used again stands for the newer order.
+        earlier.retain(|id, _| !known.contains_key(id));
+        over.extend(earlier.drain());
+        if over.len() > EARLIER_MAX {
+            over.select_nth_unstable_by_key(EARLIER_MAX, |(_, done)| Reverse(done.order_id));
+            over.truncate(EARLIER_MAX);
         }
+        earlier.extend(over);
     }
 
     /// What the ClOrdID stands for, if the client has used it in this session or, of an order that
@@ -325,5 +327,37 @@ impl ClientOrders {
             .collect();
         orders.sort_unstable();
         orders
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use taut_types::HalfTicks;
+
+    #[test]
+    fn the_newest_orders_that_are_over_are_known_beyond_a_session_and_an_id_is_the_last_ones() {
+        let mut orders = ClientOrders::with_capacity(4, 16, 1);
+        let client = ClientId(0);
+        let over = |orders: &mut ClientOrders, id: u64, status: OrdStatus| {
+            let order = NewOrder::limit(OrderId(0), 0, Side::Buy, HalfTicks(2), Lots(1));
+            let order = orders.enter(client, 0, id.into(), None, &order);
+            orders.finish(order.order_id, status);
+        };
+        orders.begin_session(client);
+        let count = EARLIER_MAX as u64 + 10;
+        (0..count).for_each(|id| over(&mut orders, id, OrdStatus::Canceled));
+        orders.end_session(client);
+        let known = |orders: &ClientOrders, id: u64| match orders.known_ever(client, &id.into()) {
+            Some(Known::Done(done)) => Some(done.status),
+            _ => None,
+        };
+        assert_eq!((known(&orders, 9), known(&orders, 10)), (None, Some(OrdStatus::Canceled)));
+        orders.begin_session(client);
+        assert_eq!(orders.known(client, &(count - 1).into()), None, "it can be used again");
+        over(&mut orders, count - 1, OrdStatus::Filled);
+        orders.begin_session(client);
+        assert_eq!(known(&orders, count - 1), Some(OrdStatus::Filled));
+        assert_eq!(known(&orders, 11), Some(OrdStatus::Canceled));
     }
 }

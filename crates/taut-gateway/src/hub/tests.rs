@@ -242,6 +242,29 @@ fn the_orders_of_a_strategy_that_is_gone_are_handed_over_to_the_heir_that_is_her
     });
 }
 
+/// It was over when its strategy left, and goes on.
+#[test]
+fn an_order_that_goes_on_is_treated_as_those_that_its_strategy_left_behind() {
+    with_heir(2, |hub, slots| {
+        let mut known = Known::new(0);
+        assert!(hub.attach(slots[0], OWNER) && hub.attach(slots[1], HEIR));
+        hub.reopened(OWNER, OWNER.order(1));
+        assert_eq!(hub.poll_hand_over(), None, "its own strategy is there, and is told");
+        hub.detach(slots[0]);
+        assert_eq!(cancelled(hub, &known, 1), None);
+        assert_eq!(hub.poll_hand_over(), Some((OWNER, HEIR)));
+        hub.reopened(OWNER, OWNER.order(2));
+        assert_eq!(hub.poll_hand_over(), Some((OWNER, HEIR)));
+        // Those of a strategy without an heir are cancelled.
+        hub.detach(slots[1]);
+        assert_eq!(cancelled(hub, &known, 2), Some(HEIR));
+        assert_eq!(cancelled(hub, &known, 1_000), None, "none is open");
+        known.orders.push(resting(HEIR.order(1)));
+        hub.reopened(HEIR, HEIR.order(1));
+        assert_eq!(cancelled(hub, &known, 2_000), Some(HEIR));
+    });
+}
+
 #[test]
 fn orders_that_are_handed_over_wait_for_an_heir_that_is_not_here_and_are_cancelled_then() {
     with_heir(1, |hub, slots| {

@@ -687,14 +687,13 @@ fn heard(
     reconcile: &mut Reconcile,
     report: &VenueReport,
 ) {
-    let is_younger = |it: &RequestId| report.is_answer && reconcile.asked_when_done(it.order);
-    let reopened = match report.event {
-        Some(OrderEvent::Status(state)) if report.request.as_ref().is_some_and(is_younger) => {
-            (!state.is_done())
-                .then_some(VenueReport { event: Some(OrderEvent::Reopened), ..*report })
-        }
-        _ => None,
-    };
+    // A list may be older than the end of an order, as may be what is sent again.
+    let is_own_answer = report.is_answer && report.of_all == OfAll::No && !report.is_resend;
+    let stands_open = matches!(report.event, Some(OrderEvent::Status(_)))
+        && report.told.is_some_and(|told| !told.is_done());
+    let is_younger = |it: &RequestId| reconcile.asked_when_done(it.order);
+    let reopens = is_own_answer && stands_open && report.request.as_ref().is_some_and(is_younger);
+    let reopened = reopens.then_some(VenueReport { event: Some(OrderEvent::Reopened), ..*report });
     let outcome = reports.execution(books, reopened.as_ref().unwrap_or(report));
     if let Some(order) = outcome.order.filter(|_| outcome.is_answer) {
         reconcile.settled(order.order);

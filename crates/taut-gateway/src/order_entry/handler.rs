@@ -71,7 +71,8 @@ pub trait OrderHandler {
     /// Whether the session takes requests.
     fn is_up(&self) -> bool;
 
-    /// An order of an earlier process, with the venue's id of it: empty when it is not known.
+    /// An order of an earlier process, or one that was [over](Self::over) and goes on, with the
+    /// venue's id of it: empty when it is not known.
     fn adopt(&mut self, _order: &Order, _venue_id: &[u8]) {}
 
     /// An order is over: what is remembered of it can be forgotten.

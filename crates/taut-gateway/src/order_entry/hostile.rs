@@ -296,6 +296,27 @@ fn a_question_that_a_gap_fill_covers_is_asked_again() {
     assert!(world.ends.venue.first_of("H").is_some());
 }
 
+/// It has forgotten the order, which was over.
+#[test]
+fn the_owner_of_an_order_that_goes_on_after_its_end_is_told_of_it() {
+    let segment = Segment::create("hostile", &Regions::LAYOUT).unwrap();
+    let mut world = World::with(&segment, |_| {});
+    world.pass(Nanos::from_millis(50));
+    for step in ["order", "er 0 0 E1 0 0", "er 4 4 E2 0 0"] {
+        world.step(step);
+    }
+    assert_eq!(world.ends.orders.poll_reopened(), None);
+    world.step("mass er I 0 0 0 0 584={id}|911=1|912=Y");
+    world.step("status er I 0 0 0 0");
+    world.step("cut");
+    world.pass(Nanos::from_secs(3));
+    assert_eq!(world.ends.orders.poll_reopened(), Some((Owner::of(ORDER), ORDER)));
+    assert_eq!(world.ends.orders.poll_reopened(), None);
+    // It is one to cancel again.
+    world.step("cancel");
+    assert!(world.ends.venue.first_of("F").is_some());
+}
+
 /// A report was lost on its way, and no request waits for an answer.
 #[test]
 fn an_order_that_does_not_rest_and_is_still_open_is_asked_about() {

@@ -38,6 +38,9 @@ pub(super) struct Reconcile {
     asked: Vec<Question>,
     /// Orders whose question came to nothing.
     untold: BTreeSet<ClientOrderId>,
+    /// Orders with a question that was given up, whose answer may come yet: the answer to the next
+    /// question and that one cannot be told apart.
+    late: BTreeSet<ClientOrderId>,
 }
 
 impl Reconcile {
@@ -75,6 +78,7 @@ impl Reconcile {
     /// an order that is done and of which a trade is missing.
     pub(super) fn disconnected(&mut self) {
         (self.mass, self.asks_all) = (None, false);
+        self.late.clear();
         self.open.extend(self.asked.drain(..).map(|question| question.order));
     }
 
@@ -94,6 +98,7 @@ impl Reconcile {
     /// The venue said where an order stands, or that it will not.
     pub(super) fn settled(&mut self, order: ClientOrderId) {
         self.open.remove(&order);
+        self.late.remove(&order);
         self.asked.retain(|question| question.order != order);
     }
 
@@ -114,6 +119,7 @@ impl Reconcile {
     fn give_up(&mut self, at: usize) -> ClientOrderId {
         let order = self.asked.swap_remove(at).order;
         self.untold.insert(order);
+        self.late.insert(order);
         order
     }
 
@@ -149,7 +155,8 @@ impl Reconcile {
 
     /// An order was asked about.
     pub(super) fn asked(&mut self, question: Question) {
-        self.asked.push(question);
+        let was_done = question.was_done && !self.late.contains(&question.order);
+        self.asked.push(Question { was_done, ..question });
     }
 
     /// An order whose question has no answer for so long; the question is given up.
@@ -207,6 +214,21 @@ mod tests {
         assert_eq!(next, [Some(late), Some(refused), None]);
         reconcile.want_untold(|_| true);
         assert!(reconcile.is_over(), "once for each question");
+    }
+
+    #[test]
+    fn an_answer_is_younger_than_an_end_only_when_no_other_answer_may_come() {
+        let mut reconcile = Reconcile::default();
+        let order = ClientOrderId(1);
+        let when_done = Question { was_done: true, ..question(order, 2) };
+        reconcile.asked(question(order, 1));
+        assert!(!reconcile.asked_when_done(order), "it was open when it was asked about");
+        assert_eq!(reconcile.overdue(LATE, LATE), Some(order));
+        reconcile.asked(when_done);
+        assert!(!reconcile.asked_when_done(order), "the first answer may come yet");
+        reconcile.settled(order);
+        reconcile.asked(when_done);
+        assert!(reconcile.asked_when_done(order));
     }
 
     /// The venue would be asked for more than it allows.

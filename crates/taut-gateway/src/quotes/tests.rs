@@ -178,3 +178,23 @@ fn quotes_are_taken_up_after_a_restart_and_out_of_the_market_at_the_end() {
     assert_eq!(kinds(&world.turn()), [RequestKind::Cancel; 6]);
     assert!(world.turn().is_empty(), "all of them are asked for");
 }
+
+/// An order that was over goes on, and its side is quoted anew already.
+#[test]
+fn an_order_of_a_side_that_has_another_one_is_cancelled() {
+    let mut world = World::new();
+    world.quote(vec![quote(0, 100, 110)]);
+    let own: Vec<ClientOrderId> = world.known.orders.iter().map(|order| order.id).collect();
+    let other = OpenOrder { id: ClientOrderId(own[0].0 + 1_000), ..world.known.orders[0] };
+    world.known.orders.push(other);
+    let quotes = &mut world.client.strategy_mut().quotes;
+    quotes.adopt(&other);
+    assert_eq!(quotes.orders().collect::<Vec<_>>(), [own[0], own[1], other.id]);
+    let (told, requests) = world.quote(vec![quote(0, 100, 110)]);
+    assert_eq!((told.unchanged, kinds(&requests)), (2, vec![RequestKind::Cancel]));
+    assert_eq!(requests[0].id, other.id);
+    assert!(world.quote(vec![quote(0, 100, 110)]).1.is_empty(), "its cancel is under way");
+    world.known.orders.retain(|order| order.id != other.id);
+    world.quote(vec![quote(0, 100, 110)]);
+    assert!(world.client.strategy().quotes.orders().eq(own));
+}

@@ -129,9 +129,9 @@ impl Trading {
     /// Where an order stands, under one of its names.
     fn stands(&mut self, now: Now, question: Question, order: &Order<'_>) {
         let has_ended = report_of(order.status).is_none_or(OrderState::is_done);
-        let Question { request, before, unknown, .. } = question;
+        let Question { request, before, version, unknown, .. } = question;
         let is_leaving = self.legs.iter().any(|leg| leg.request.order == request.order);
-        let has_left = unknown == 0 && self.known.newest(request.order).before() != before;
+        let has_left = unknown == 0 && self.known.newest(request.order).version() != version;
         let may_follow = self.known.follows(request.order) && self.may_come(now, request.order);
         if has_ended && (is_leaving || has_left || may_follow) {
             // What takes its place is on its way, or came behind this answer.

@@ -50,4 +50,6 @@ pub(super) struct Question {
     /// What had traded before the one that was asked for: the answer may come when another one has
     /// taken its place.
     pub(super) before: i64,
+    /// The request that made the one that was asked for.
+    pub(super) version: u16,
 }

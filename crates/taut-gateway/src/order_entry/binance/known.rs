@@ -52,6 +52,10 @@ impl Leg {
         self.before
     }
 
+    pub(super) const fn version(&self) -> u16 {
+        self.version
+    }
+
     /// Whether it would only become smaller.
     pub(super) fn becomes_smaller(&self, to: &OrderTerms) -> bool {
         self.terms.is_some_and(|(price, lots)| price == to.price && to.lots < lots)
@@ -90,16 +94,22 @@ struct KnownOrder {
 #[derive(Debug)]
 pub(super) struct KnownOrders {
     orders: OrderPlaces<KnownOrder>,
+    /// Orders of the venue's last list that are over here, or forgotten: what they are there.
+    listed: Vec<(ClientOrderId, Leg)>,
 }
 
 impl KnownOrders {
     pub(super) fn with_capacity(capacity: usize) -> Self {
-        Self { orders: OrderPlaces::with_capacity(capacity) }
+        Self { orders: OrderPlaces::with_capacity(capacity), listed: Vec::new() }
     }
 
-    /// An order of an earlier process, of which so much has traded. A request of it without an
-    /// answer may have given it another name.
-    pub(super) fn adopt(&mut self, order: &Order, venue_id: u64, traded: i64) {
+    /// An order of an earlier process, or one that was over and goes on, of which so much has
+    /// traded; whether that is news. A request of it without an answer may have given it another
+    /// name.
+    pub(super) fn adopt(&mut self, order: &Order, venue_id: u64, traded: i64) -> bool {
+        if self.orders.get(order.id).is_some() {
+            return false;
+        }
         let mut known = KnownOrder {
             instrument: order.terms.instrument,
             legs: [None; LEGS],
@@ -121,7 +131,7 @@ impl KnownOrders {
         // The newest order that the venue has told of, if it has.
         let told = Leg { id: venue_id, is_told: true, ..Leg::unknown(of(accepted), 0) };
         legs.next().into_iter().for_each(|leg| *leg = Some(told));
-        let _ = self.orders.get_or_insert(order.id, known);
+        self.orders.get_or_insert(order.id, known).is_some()
     }
 
     /// A request leaves that makes an order at the venue.
@@ -198,7 +208,24 @@ impl KnownOrders {
 
     /// The names that the order may have, the newest first.
     pub(super) fn names(&self, order: ClientOrderId) -> impl Iterator<Item = Leg> {
-        self.orders.get(order).into_iter().flat_map(|known| known.legs).flatten()
+        let known = self.orders.get(order);
+        let listed = self.listed.iter().filter(move |(of, _)| known.is_none() && *of == order);
+        let known = known.into_iter().flat_map(|known| known.legs).flatten();
+        known.chain(listed.map(|(_, leg)| *leg))
+    }
+
+    /// The venue lists all orders of the account.
+    pub(super) fn begin_list(&mut self) {
+        self.listed.clear();
+    }
+
+    /// It has this one in its list, made by a request of ours: where nothing else is known of it,
+    /// it is asked about so.
+    pub(super) fn listed(&mut self, request: RequestId, before: i64, id: u64) {
+        if self.orders.get(request.order).is_none() {
+            let leg = Leg { id, is_told: true, ..Leg::unknown(request, before) };
+            self.listed.push((request.order, leg));
+        }
     }
 
     /// The venue has an order that was on its way; whether that is news.

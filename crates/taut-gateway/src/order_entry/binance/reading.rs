@@ -242,6 +242,9 @@ impl Reading {
             (_, As::OfAll) => (None, 0),
         };
         let told = report_of(order.status);
+        if let Some(ours) = request.filter(|_| asked == As::OfAll && told == Some(S::Working)) {
+            known.listed(ours, before, order.id);
+        }
         if let Some(ours) = request.filter(|_| told != Some(S::Rejected)) {
             self.heard(ours, order.id, known);
         }
@@ -277,6 +280,7 @@ impl Reading {
         known: &mut KnownOrders,
     ) -> Result<(), MarketDataError> {
         let mut count = 0_u32;
+        known.begin_list();
         read_orders(body, |order| {
             count += 1;
             self.order(&order, As::OfAll, known);

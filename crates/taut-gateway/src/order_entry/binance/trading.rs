@@ -119,8 +119,9 @@ impl Trading {
     pub(super) fn adopt(&mut self, order: &Order, venue_id: &[u8]) {
         let lot = self.instruments.get(order.terms.instrument.0 as usize).map(Instrument::lot);
         let traded = lot.and_then(|lot| known::traded(order, lot));
-        self.known.adopt(order, number(venue_id).unwrap_or(0), traded.unwrap_or(0));
-        self.symbols.opened(order.terms.instrument);
+        if self.known.adopt(order, number(venue_id).unwrap_or(0), traded.unwrap_or(0)) {
+            self.symbols.opened(order.terms.instrument);
+        }
     }
 
     pub(super) fn over(&mut self, order: ClientOrderId) {
@@ -248,7 +249,7 @@ impl Trading {
         let OrderMessage { request, instrument, .. } = *order;
         self.budget.take(now, 4, KEPT_FOR_SESSION)?;
         let (at, instrument) = (now.mono, instrument.id());
-        let question = Question { at, request, instrument, unknown: 0, before: 0 };
+        let question = Question { at, request, instrument, unknown: 0, before: 0, version: 0 };
         self.leave_question(now, web, stamp, question)
     }
 
@@ -265,7 +266,8 @@ impl Trading {
         let leg = self.known.names(request.order).nth(usize::from(unknown));
         let plain = Name::of(request, 0);
         let which = leg.as_ref().map_or(Which::Name(plain.as_bytes()), |leg| leg.which());
-        let question = Question { before: leg.map_or(0, |leg| leg.before()), ..question };
+        let asked = leg.unwrap_or_else(|| self.known.newest(request.order));
+        let question = Question { before: asked.before(), version: asked.version(), ..question };
         let status = Request::Status { symbol: symbol.name.as_bytes(), which, stamp };
         web.leave(now, &status, Asked::Status(question))
     }

@@ -209,6 +209,8 @@ impl Reading {
             request: ours.map(unversioned),
             // Without the total nobody knows whether it is counted already: that is asked for.
             event: order.filled.map(|_| E::Traded),
+            // Open is said before the amendment that made it larger: what was whole is not.
+            told: state(order.state).filter(|state| !state.is_done()),
             is_strange: order.filled.is_none(),
             last,
             price: Some(price),

@@ -188,6 +188,46 @@ fn an_answer_that_is_older_than_the_rest_ends_nothing() {
     assert_eq!(report.event, Some(OrderEvent::Status(OrderState::Working)));
 }
 
+/// Two orders at the venue, one after the other, before which as much had traded.
+#[test]
+fn an_answer_that_is_older_than_what_took_the_orders_place_ends_nothing() {
+    let stood = r#"{"orderId":42,"clientOrderId":"{2}-R","status":"CANCELED","executedQty":"0",
+        "origQty":"0.003"}"#;
+    let mut line = Line::resting(None);
+    line.ask().unwrap();
+    let question = line.handler.last_message();
+    line.modify(1, 2, &at(43_002, 5)).unwrap();
+    let report = only(line.answer_to(question, stood));
+    assert_eq!(report.event, Some(OrderEvent::Status(OrderState::Working)));
+}
+
+/// It was taken for over, so that no name of it is known any more, and the venue lists its rest.
+#[test]
+fn an_order_that_is_over_here_and_listed_is_asked_about_as_it_is_listed() {
+    let mut line = Line::resting(Some("0.00100000"));
+    line.handler.over(ORDER);
+    line.handler.ask_all(line.now).unwrap();
+    let listed = concat!(
+        r#"[{"orderId":44,"clientOrderId":"{2}-186a0","status":"NEW","origQty":"0.003","#,
+        r#""executedQty":"0"}]"#
+    );
+    let listed = line.answer(listed);
+    let VenueEvent::Report(report) = listed[0] else { panic!("{listed:?}") };
+    assert_eq!((report.request, report.total), (Some(request(2)), qty(100_000)));
+    line.handler.clear_unsent();
+    let asked = line.ask().unwrap();
+    assert!(asked.contains(r#""orderId":44"#), "{asked}");
+    let stands = r#"{"orderId":44,"clientOrderId":"{2}-186a0","status":"NEW","origQty":"0.003",
+        "executedQty":"0"}"#;
+    let report = only(line.answer(stands));
+    assert_eq!(report.event, Some(OrderEvent::Status(OrderState::Working)));
+    // A list without it.
+    line.handler.ask_all(line.now).unwrap();
+    line.answer("[]");
+    line.handler.clear_unsent();
+    assert!(!line.ask().unwrap().contains(r#""orderId":44"#));
+}
+
 /// The order was filled, and nobody told: every change of it is refused.
 #[test]
 fn however_many_changes_are_refused_an_order_is_asked_about_by_its_own_name() {
