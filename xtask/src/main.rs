@@ -60,6 +60,10 @@ The project's own tools.
   cargo xtask soak schedules [N]
                             run 100,000 or N seeded schedules of gateway and venue in a simulated
                             network, from seed 0 on
+  cargo xtask soak venues [N]
+                            run the fault tests of two gateways at the simulated Deribit and
+                            Binance with 100 or N seeds: lost, doubled and late messages, ended
+                            connections, refused requests
   cargo xtask help          this text
 
 Exit status: 0 when all is well, 1 on violations, 2 on bad usage.";
@@ -131,6 +135,11 @@ fn main() -> ExitCode {
             Ok(count @ 1..) => report("soak", soak::schedules(&root, count)),
             _ => refuse(count, "`soak schedules` takes a number above zero"),
         },
+        ["soak", "venues"] => report("soak", soak::venues(&root, 100)),
+        ["soak", "venues", count] => match count.parse() {
+            Ok(count @ 1..) => report("soak", soak::venues(&root, count)),
+            _ => refuse(count, "`soak venues` takes a number above zero"),
+        },
         ["soak", "gateway", ref words @ ..] => match soak::Gateway::parse(words) {
             Ok(soak) => report("soak", soak.run(&root, &target(&root))),
             Err(word) => refuse(
@@ -139,7 +148,7 @@ fn main() -> ExitCode {
                  --flow with a number",
             ),
         },
-        ["soak", word, ..] => refuse(word, "`soak` takes `schedules` or `gateway`"),
+        ["soak", word, ..] => refuse(word, "`soak` takes `schedules`, `venues` or `gateway`"),
         [word, ..] => refuse(word, "see the list of tools"),
     }
 }

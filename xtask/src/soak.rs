@@ -1,7 +1,10 @@
 //! `cargo xtask soak`: what is too long for every run of the tests.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
 
 /// Runs so many schedules of gateway and venue, from seed 0 on.
 ///
@@ -24,6 +27,70 @@ pub fn schedules(root: &Path, count: u64) -> Result<String, String> {
             test.join(" ")
         ))
     }
+}
+
+/// Seeds of faults that one program takes, and programs at once: each mostly waits.
+const SEEDS_AT_A_TIME: u64 = 2;
+const PROGRAMS: usize = 6;
+
+/// Runs the fault tests of two gateways at the simulated Deribit and Binance with so many seeds:
+/// real time and real sockets, so that a seed gives the same faults and not quite the same run.
+///
+/// # Errors
+/// In words: something does not build, or which seeds failed.
+pub fn venues(root: &Path, count: u64) -> Result<String, String> {
+    let test = ["test", "--locked", "--quiet", "-p", "taut-tests", "--test", "web_venues"];
+    let run = |arguments: &[&str], seeds: &Range<u64>| {
+        let mut cargo = crate::cargo();
+        cargo.args(test).args(arguments).current_dir(root);
+        cargo.env("TAUT_SEEDS", format!("{}..{}", seeds.start, seeds.end));
+        let ran = cargo.output().map_err(|error| format!("cargo: {error}"))?;
+        let said = [ran.stdout, ran.stderr].map(|it| String::from_utf8_lossy(&it).into_owned());
+        match ran.status.success() {
+            true if said[0].contains(" 0 passed") => Err("no test ran".to_owned()),
+            true => Ok(()),
+            false => Err(said.concat()),
+        }
+    };
+    run(&["--no-run"], &(0..1))?;
+    let (next, done, wrong) = (Mutex::new(0_u64), Mutex::new(0_u64), Mutex::new(Vec::new()));
+    thread::scope(|scope| {
+        for _ in 0..PROGRAMS {
+            scope.spawn(|| {
+                loop {
+                    let seeds = {
+                        let mut next = locked(&next);
+                        let from = *next;
+                        *next = from.saturating_add(SEEDS_AT_A_TIME).min(count);
+                        from..*next
+                    };
+                    if seeds.is_empty() {
+                        return;
+                    }
+                    if let Err(said) = run(&["--", "under_faults"], &seeds) {
+                        println!("{said}");
+                        locked(&wrong).push(seeds.clone());
+                    }
+                    let mut done = locked(&done);
+                    *done += seeds.end - seeds.start;
+                    println!("{done} of {count} seeds");
+                }
+            });
+        }
+    });
+    let wrong = wrong.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if wrong.is_empty() {
+        return Ok(format!("soak venues: {count} seeds, gateways and venues agree in the end"));
+    }
+    let again = |seeds: &Range<u64>| {
+        let range = format!("{}..{}", seeds.start, seeds.end);
+        format!("TAUT_SEEDS={range} cargo {} -- under_faults", test.join(" "))
+    };
+    Err(wrong.iter().map(again).collect::<Vec<_>>().join("\n"))
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Venue, gateway and strategies, killed at random while they trade: how often, the seed that
