@@ -149,6 +149,7 @@ fn the_matrix_writes_its_table_its_plot_and_its_verdicts() {
         .run();
     let report = report(&output);
     assert_eq!(report["rows"].as_array().map(Vec::len), Some(4), "{report}");
+    assert!(report["conditions"]["verdict"].is_string(), "{report}");
     let verdicts = report["verdicts"].as_array().expect("verdicts");
     assert_eq!(verdicts.len(), 4, "two laws, two waits: {report}");
     for name in ["loop-matrix.md", "loop-matrix.html", "loop-matrix.json"] {

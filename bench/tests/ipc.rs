@@ -90,6 +90,7 @@ fn nothing_is_torn_lost_or_wedged_under_kill() {
     for key in ["torn", "lost", "wedged"] {
         assert_eq!(report[key], 0, "{report}");
     }
+    assert!(report["conditions"]["verdict"].is_string(), "{report}");
     assert_eq!(report["kills"].as_u64(), kills.parse().ok(), "{report}");
     let (mid, all) = (report["killed_mid_write"].as_u64(), report["kills"].as_u64());
     assert!(mid >= all.map(|all| all / 20), "{report}");

@@ -178,6 +178,8 @@ fn floor() -> Nanos {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::process::Command;
+    use taut_testkit::{DEADLINE, until};
 
     const EVEN: [Nanos; 2] = [Nanos(50_000), Nanos(50_400)];
 
@@ -233,14 +235,26 @@ mod tests {
         assert!(!quiet.and_because("the sender was late".to_owned()).is_quiet());
     }
 
-    /// Who has a child work counts it as its own once it has waited for it.
+    /// Who has a child work counts it as its own once it has waited for it; until then it is one
+    /// of the others.
     #[test]
     fn a_watch_tells_own_work_from_that_of_others() {
-        let watch = Watch::start();
-        let child = std::process::Command::new("true").status();
-        assert!(child.is_ok_and(|status| status.success()));
+        let (watch, own) = (Watch::start(), family_cpu());
+        let mut child = Command::new("sh").args(["-c", "while :; do :; done"]).spawn().expect("sh");
+        let stat = format!("/proc/{}/stat", child.id());
+        until("the child has worked for a fifth of a second", DEADLINE, || {
+            // utime, in hundredths: the fourteenth field, the twelfth behind the name.
+            let text = std::fs::read_to_string(&stat).expect("its times");
+            let times = text.rsplit(") ").next().and_then(|rest| rest.split(' ').nth(11));
+            times.and_then(|ticks| ticks.parse().ok()).is_some_and(|ticks: u64| ticks >= 20)
+        });
         let conditions = watch.finish();
-        assert!(conditions.foreign_cpus.is_some_and(|cpus| cpus >= 0.0));
+        let seconds = monotonic().since(watch.at).0 as f64 / 1e9;
+        child.kill().and_then(|()| child.wait()).expect("it is over");
+        let foreign = conditions.foreign_cpus.expect("the system says");
+        assert!(foreign * seconds > 0.1, "{foreign} CPUs in {seconds} s");
         assert!(conditions.floors.iter().all(|floor| *floor > Nanos::ZERO));
+        let own = family_cpu().since(own);
+        assert!(own >= Nanos::from_millis(190), "{own:?} with that of the child");
     }
 }

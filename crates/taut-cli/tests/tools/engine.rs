@@ -21,7 +21,9 @@ fn replay(input: &Path, more: &[&str]) -> Value {
     let output = taut(&arguments);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(odd_json_keys(&String::from_utf8_lossy(&output.stdout)), [""; 0]);
-    serde_json::from_slice(&output.stdout).expect("one JSON object")
+    let told: Value = serde_json::from_slice(&output.stdout).expect("one JSON object");
+    assert!(told["conditions"]["verdict"].is_string(), "{told}");
+    told
 }
 
 /// Builds the generator once; nothing when its source or rustc is missing.

@@ -33,7 +33,9 @@ fn one_line(output: &std::process::Output) -> Value {
     assert!(output.status.success(), "{told}");
     let text = String::from_utf8_lossy(&output.stdout);
     assert_eq!((text.lines().count(), odd_json_keys(&text)), (1, Vec::new()), "{text}");
-    serde_json::from_str(&text).expect("JSON")
+    let told: Value = serde_json::from_str(&text).expect("JSON");
+    assert!(told["conditions"]["verdict"].is_string(), "{told}");
+    told
 }
 
 #[test]
