@@ -30,7 +30,7 @@ pub fn schedules(root: &Path, count: u64) -> Result<String, String> {
 }
 
 /// Seeds of faults that one program takes, and programs at once: each mostly waits.
-const SEEDS_AT_A_TIME: u64 = 2;
+const SEEDS_AT_A_TIME: usize = 2;
 const PROGRAMS: usize = 6;
 
 /// Runs the fault tests of two gateways at the simulated Deribit and Binance with so many seeds:
@@ -53,20 +53,14 @@ pub fn venues(root: &Path, count: u64) -> Result<String, String> {
         }
     };
     run(&["--no-run"], &(0..1))?;
-    let (next, done, wrong) = (Mutex::new(0_u64), Mutex::new(0_u64), Mutex::new(Vec::new()));
+    let from = (0..count).step_by(SEEDS_AT_A_TIME);
+    let shares = from.map(|from| from..(from + SEEDS_AT_A_TIME as u64).min(count));
+    let (shares, done, wrong) = (Mutex::new(shares), Mutex::new(0), Mutex::new(Vec::new()));
     thread::scope(|scope| {
         for _ in 0..PROGRAMS {
             scope.spawn(|| {
                 loop {
-                    let seeds = {
-                        let mut next = locked(&next);
-                        let from = *next;
-                        *next = from.saturating_add(SEEDS_AT_A_TIME).min(count);
-                        from..*next
-                    };
-                    if seeds.is_empty() {
-                        return;
-                    }
+                    let Some(seeds) = locked(&shares).next() else { return };
                     if let Err(said) = run(&["--", "under_faults"], &seeds) {
                         println!("{said}");
                         locked(&wrong).push(seeds.clone());

@@ -179,7 +179,7 @@ fn floor() -> Nanos {
 mod tests {
     use super::*;
     use std::process::Command;
-    use taut_testkit::{DEADLINE, until};
+    use taut_testkit::{DEADLINE, Process, until};
 
     const EVEN: [Nanos; 2] = [Nanos(50_000), Nanos(50_400)];
 
@@ -240,21 +240,18 @@ mod tests {
     #[test]
     fn a_watch_tells_own_work_from_that_of_others() {
         let (watch, own) = (Watch::start(), family_cpu());
-        let mut child = Command::new("sh").args(["-c", "while :; do :; done"]).spawn().expect("sh");
-        let stat = format!("/proc/{}/stat", child.id());
+        let mut child = Process::start(Command::new("sh").args(["-c", "while :; do :; done"]));
+        let fifth = Nanos::from_millis(200);
         until("the child has worked for a fifth of a second", DEADLINE, || {
-            // utime, in hundredths: the fourteenth field, the twelfth behind the name.
-            let text = std::fs::read_to_string(&stat).expect("its times");
-            let times = text.rsplit(") ").next().and_then(|rest| rest.split(' ').nth(11));
-            times.and_then(|ticks| ticks.parse().ok()).is_some_and(|ticks: u64| ticks >= 20)
+            child.cpu_time() >= fifth
         });
         let conditions = watch.finish();
         let seconds = monotonic().since(watch.at).0 as f64 / 1e9;
-        child.kill().and_then(|()| child.wait()).expect("it is over");
+        child.kill();
         let foreign = conditions.foreign_cpus.expect("the system says");
         assert!(foreign * seconds > 0.1, "{foreign} CPUs in {seconds} s");
         assert!(conditions.floors.iter().all(|floor| *floor > Nanos::ZERO));
         let own = family_cpu().since(own);
-        assert!(own >= Nanos::from_millis(190), "{own:?} with that of the child");
+        assert!(own >= fifth, "{own:?} with that of the child");
     }
 }

@@ -64,7 +64,10 @@ pub fn run(words: &[&str]) -> Outcome {
     let is_filled = one_of(words.first(), &["check", "fill"])? == "fill";
     let orders = count(words.get(1))?;
     let all = SIZES.instruments as u64;
-    let instruments = words.get(2).map_or(Ok(all), |_| count(words.get(2)))?;
+    let instruments = match words.get(2) {
+        None => all,
+        word => count(word)?,
+    };
     if !(1..=all).contains(&instruments) {
         return Err(format!("{instruments} instruments: 1 to {all} are known").into());
     }

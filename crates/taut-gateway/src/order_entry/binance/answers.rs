@@ -208,9 +208,10 @@ impl Trading {
                 None
             }
             Asked::Replace(request) | Asked::MakeWay(request) | Asked::Amend(request) => {
-                match asked {
-                    Asked::MakeWay(_) => drop(self.known.follow(request.order, None)),
-                    _ => self.known.was_refused(request),
+                if matches!(asked, Asked::MakeWay(_)) {
+                    self.known.follow(request.order, None);
+                } else {
+                    self.known.was_refused(request);
                 }
                 Some(refused(request, RequestKind::Modify, error))
             }
