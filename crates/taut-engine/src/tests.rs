@@ -15,7 +15,22 @@ use std::vec::Vec;
 
 use taut_types::{HalfTicks, Lots, OrderId, Side, TimeInForce};
 
-use crate::{Command, Engine, EngineConfig, Event, NewOrder, Phase};
+use crate::{Command, Engine, EngineConfig, Event, EventSink, NewOrder, Phase};
+
+/// Takes the events of all tests: for each sink of a type of its own the compiler would make another
+/// engine.
+struct Sink<'s>(&'s mut dyn FnMut(Event));
+
+impl EventSink for Sink<'_> {
+    fn on_event(&mut self, event: Event) {
+        (self.0)(event);
+    }
+}
+
+/// Executes a command and hands its events over.
+fn execute(engine: &mut Engine, command: Command, mut sink: impl FnMut(Event)) {
+    engine.execute(command, &mut Sink(&mut sink));
+}
 
 /// An engine whose events are collected, with the checks that hold after every command.
 struct CheckedEngine(Engine);
@@ -31,7 +46,7 @@ impl CheckedEngine {
 
     fn run(&mut self, command: Command) -> Vec<Event> {
         let mut events = Vec::new();
-        self.0.execute(command, &mut |event| events.push(event));
+        execute(&mut self.0, command, |event| events.push(event));
         assert!(!events.is_empty(), "no answer to {command:?}");
         let refusals = events.iter().filter(|event| is_refusal(event)).count();
         assert!(refusals == 0 || events.len() == 1, "a refusal is all: {events:?}");

@@ -2,7 +2,7 @@
 
 use taut_types::{Lots, OrderId, Side};
 
-use super::{buy, fok, ioc, market, sell};
+use super::{Sink, buy, fok, ioc, market, sell};
 use crate::{Command, Engine, EngineConfig, Event};
 
 #[test]
@@ -10,7 +10,8 @@ fn no_command_allocates() {
     let mut engine = Engine::new(EngineConfig { order_capacity: 200, level_capacity: 20 });
     let mut event_count = 0u64;
     let info = allocation_counter::measure(|| {
-        let mut sink = |_: Event| event_count += 1;
+        let mut count = |_: Event| event_count += 1;
+        let mut sink = Sink(&mut count);
         for n in 0..20_000u64 {
             let (near, far) =
                 (i64::try_from(n % 30).unwrap_or(0), i64::try_from(n % 7).unwrap_or(0));
@@ -43,7 +44,7 @@ fn no_command_with_terms_allocates() {
         let mut engine = Engine::with_rules(config, rules);
         let info = allocation_counter::measure(|| {
             for &command in &commands {
-                engine.execute(command, &mut |_: Event| {});
+                engine.execute(command, &mut Sink(&mut |_| {}));
             }
             engine.snapshot(|_| {});
         });

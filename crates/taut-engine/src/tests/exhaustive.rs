@@ -44,7 +44,7 @@ impl Walk {
             path.push(command);
             let (mut engine, mut twin) = (engine.clone(), twin.clone());
             let mut events = Vec::new();
-            engine.execute(command, &mut |event| events.push(event));
+            super::execute(&mut engine, command, |event| events.push(event));
             assert_eq!(events, twin.execute(command), "{path:#?}");
             if let (Some(bid), Some(ask)) =
                 (engine.book().best_price(Side::Buy), engine.book().best_price(Side::Sell))

@@ -3,7 +3,7 @@
 use taut_types::Side;
 
 use super::{CheckedEngine, buy, cancelled, ioc, refusal, sell, trades};
-use crate::{Command, Event, Phase, RejectReason};
+use crate::{Command, Phase, RejectReason};
 
 #[test]
 fn an_order_that_would_rest_in_a_full_book_is_refused() {
@@ -57,7 +57,7 @@ fn an_engine_without_room_refuses_everything_that_would_rest() {
 fn an_auction_of_hundreds_of_prices_is_told_with_every_order() {
     const PRICES: u64 = 400;
     let mut checked = CheckedEngine::with_capacity(1 << 10, 1 << 10);
-    checked.0.execute(Command::SetPhase(Phase::OpeningAuction), &mut |_: Event| {});
+    super::execute(&mut checked.0, Command::SetPhase(Phase::OpeningAuction), |_| {});
     for at in 1..=PRICES {
         let price = i64::try_from(at).expect("small");
         checked.enter(buy(2 * at, price, 1));

@@ -6,6 +6,7 @@ use taut_book::{Order, OrderBook};
 use taut_types::{InstrumentId, Lots, OrderId, SequenceNumber, Side};
 
 use super::random::Commands;
+use super::{Sink, execute};
 use crate::{
     Command, Counters, Engine, EngineConfig, Event, Exchange, Increment, JournalError, MarketData,
     MassCancel, Rules, SnapshotError,
@@ -54,7 +55,7 @@ fn a_consumer_of_the_increments_has_the_displayed_book() {
                 next = next.next();
                 increments.push(increment);
             };
-            engine.execute(random.command(), &mut |event: Event| data.on_event(&event, &mut send));
+            execute(&mut engine, random.command(), |event| data.on_event(&event, &mut send));
             data.on_top(engine.book().top(), &mut send);
             increments.into_iter().for_each(|increment| apply(&mut copy, increment));
             for side in Side::BOTH {
@@ -71,9 +72,9 @@ fn a_journal_replays_to_the_same_state_and_its_errors_are_told() {
     let (mut engine, mut replica) = (Engine::new(CONFIG), Engine::new(CONFIG));
     for _ in 0..5_000 {
         let command = random.command();
-        engine.execute(command, &mut |_: Event| {});
+        execute(&mut engine, command, |_| {});
         let record = command.to_record();
-        replica.execute(Command::from_record(&record).expect("a record"), &mut |_: Event| {});
+        execute(&mut replica, Command::from_record(&record).expect("a record"), |_| {});
         let mut damaged = record;
         damaged[9] ^= 1;
         assert_eq!(Command::from_record(&damaged), Err(JournalError::Corrupt));
@@ -85,7 +86,7 @@ fn a_journal_replays_to_the_same_state_and_its_errors_are_told() {
 fn a_damaged_snapshot_is_refused() {
     let mut random = Commands::with_seed(4);
     let mut engine = Engine::new(CONFIG);
-    (0..500).for_each(|_| engine.execute(random.command(), &mut |_: Event| {}));
+    (0..500).for_each(|_| execute(&mut engine, random.command(), |_| {}));
     let mut words = Vec::new();
     engine.snapshot(|word| words.push(word));
     let restore = |words: &[u64]| {
@@ -123,11 +124,15 @@ fn instruments_do_not_touch_each_other_and_a_mass_cancel_reaches_all() {
     let mut exchange = Exchange::new();
     let ids = [0, 1].map(|_| exchange.list(CONFIG, Rules::default()));
     for (id, lots) in ids.into_iter().zip([1, 2]) {
-        assert!(exchange.execute(id, Command::New(super::buy(1, 100, lots)), &mut |_: Event| {}));
+        assert!(exchange.execute(
+            id,
+            Command::New(super::buy(1, 100, lots)),
+            &mut Sink(&mut |_| {})
+        ));
     }
     let nowhere = InstrumentId(7);
     let cancel = Command::Cancel { order_id: OrderId(1) };
-    assert!(!exchange.execute(nowhere, cancel, &mut |_: Event| panic!("nothing happens")));
+    assert!(!exchange.execute(nowhere, cancel, &mut Sink(&mut |_| panic!("nothing happens"))));
     let mut cancelled = Vec::new();
     exchange.mass_cancel(MassCancel::default(), &mut |id, event| {
         if let Event::Cancelled { lots, .. } = event {

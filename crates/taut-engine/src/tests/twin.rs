@@ -44,7 +44,7 @@ impl Episode {
             if written != Ok(command) {
                 return Err(format!("command {n}, {command:?}, from its record: {written:?}"));
             }
-            engine.execute(command, &mut |event| events.push(event));
+            super::execute(&mut engine, command, |event| events.push(event));
             let expected = twin.execute(command);
             if events != expected {
                 return Err(format!("command {n}\nengine {events:?}\ntwin   {expected:?}"));
