@@ -8,9 +8,17 @@ use taut_testkit::{DEADLINE, Process, odd_json_keys, own_address, until};
 
 pub const TAUT: &str = env!("CARGO_BIN_EXE_taut");
 
+/// The command. Both ends of a channel sleep while nothing comes, unless the test is about waiting:
+/// other tests need the CPU.
 pub fn taut(arguments: &[&str]) -> Command {
     let mut command = Command::new(TAUT);
-    command.args(arguments).env_remove("TAUT_CHANNEL");
+    command.env_remove("TAUT_CHANNEL");
+    let (verb, others) = arguments.split_first().expect("a verb");
+    command.arg(verb);
+    if matches!(*verb, "send" | "receive") && !arguments.contains(&"--wait") {
+        command.args(["--wait", "backoff"]);
+    }
+    command.args(others);
     command
 }
 
