@@ -52,11 +52,13 @@ The project's own tools.
                             holds the times in which a good peer is served; PART of a name runs
                             these stages only
   cargo xtask soak gateway [--kills N] [--seed N] [--rate N] [--instruments N] [--flow N]
-                           [--release]
+                           [--steady N] [--release]
                             kill venue, gateway and strategies 20 or N times while they trade: no
                             order is lost or doubled, positions agree, nothing is left behind; two
                             strategies send 500 or N orders per second each, in 2 or N instruments,
-                            beside a market of 1,000 or N commands per second
+                            beside a market of 1,000 or N commands per second; --steady lets all
+                            trade for N seconds before the first kill, in which no packet and no
+                            event may be lost
   cargo xtask soak schedules [N]
                             run 100,000 or N seeded schedules of gateway and venue in a simulated
                             network, from seed 0 on
@@ -144,8 +146,8 @@ fn main() -> ExitCode {
             Ok(soak) => report("soak", soak.run(&root, &target(&root))),
             Err(word) => refuse(
                 &word,
-                "`soak gateway` takes --release, and --kills, --seed, --rate, --instruments and \
-                 --flow with a number",
+                "`soak gateway` takes --release, and --kills, --seed, --rate, --instruments, \
+                 --flow and --steady with a number",
             ),
         },
         ["soak", word, ..] => refuse(word, "`soak` takes `schedules`, `venues` or `gateway`"),

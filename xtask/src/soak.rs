@@ -98,18 +98,27 @@ pub struct Gateway {
     instruments: u64,
     /// Commands per second of the venue's own market.
     flow: u64,
+    /// Seconds of load before the first kill, in which nothing may be lost.
+    steady: u64,
     is_release: bool,
 }
 
 impl Gateway {
-    /// Reads `--kills N`, `--seed N`, `--rate N`, `--instruments N`, `--flow N` and
+    /// Reads `--kills N`, `--seed N`, `--rate N`, `--instruments N`, `--flow N`, `--steady N` and
     /// `--release`.
     ///
     /// # Errors
     /// The word that is none of these.
     pub fn parse(words: &[&str]) -> Result<Self, String> {
-        let mut soak =
-            Self { kills: 20, seed: 1, rate: 500, instruments: 2, flow: 1_000, is_release: false };
+        let mut soak = Self {
+            kills: 20,
+            seed: 1,
+            rate: 500,
+            instruments: 2,
+            flow: 1_000,
+            steady: 0,
+            is_release: false,
+        };
         let mut words = words.iter();
         while let Some(word) = words.next() {
             let number = match *word {
@@ -122,6 +131,7 @@ impl Gateway {
                 "--rate" => &mut soak.rate,
                 "--instruments" => &mut soak.instruments,
                 "--flow" => &mut soak.flow,
+                "--steady" => &mut soak.steady,
                 other => return Err(other.to_owned()),
             };
             let value = words.next().copied().unwrap_or_default();
@@ -135,9 +145,9 @@ impl Gateway {
     /// # Errors
     /// In words, when something cannot be built, or is not as it should be at the end.
     pub fn run(self, root: &Path, target: &Path) -> Result<String, String> {
-        let Self { kills, seed, rate, instruments, flow, is_release } = self;
+        let Self { kills, seed, rate, instruments, flow, steady, is_release } = self;
         let built = build(root, target, is_release, &["soak_gateway"])?;
-        let numbers = [kills, seed, rate, instruments, flow];
+        let numbers = [kills, seed, rate, instruments, flow, steady];
         let status = Command::new(built.join("examples/soak_gateway"))
             .arg(built.join("taut"))
             .args(numbers.map(|number| number.to_string()))
@@ -200,6 +210,7 @@ mod tests {
             rate: 500,
             instruments: 2,
             flow: 1_000,
+            steady: 0,
             is_release: false,
         };
         assert_eq!(parse(""), Ok(usual));
@@ -207,6 +218,7 @@ mod tests {
         let loaded = Gateway { rate: 9_000, instruments: 50, flow: 9, is_release: true, ..usual };
         let words = "--release --rate 9000 --instruments 50 --flow 9";
         assert_eq!(parse(words), Ok(loaded));
+        assert_eq!(parse("--steady 300"), Ok(Gateway { steady: 300, ..usual }));
         assert_eq!(parse("--kills"), Err("--kills".to_owned()));
         assert_eq!(parse("--kills x"), Err("--kills x".to_owned()));
         assert_eq!(parse("--kill 7"), Err("--kill".to_owned()));

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use serde_json::Value;
 use taut_testkit::{DEADLINE, Process, Run, own_address, until};
 use tempfile::TempDir;
 
@@ -25,6 +26,23 @@ pub struct Load {
     pub instruments: u64,
     /// Commands per second of the venue's own market.
     pub flow: u64,
+}
+
+/// What the gateway says of its market data and of who reads them.
+#[derive(Clone, Copy, Debug)]
+pub struct Feed {
+    pub is_live: bool,
+    pub highest_packet: u64,
+    pub applied_packets: u64,
+    /// Not applied, because a snapshot has what they say.
+    pub missed_packets: u64,
+    pub gaps: u64,
+    pub packets_again: u64,
+    /// Strategies that are attached, the events that they were too slow for, and their requests
+    /// that found no room.
+    pub attached: usize,
+    pub lost_events: u64,
+    pub refused_requests: u64,
 }
 
 /// All of them, and what they share.
@@ -106,6 +124,27 @@ impl Processes {
         let said = String::from_utf8_lossy(&said.stdout).into_owned();
         let line = said.lines().find_map(|line| line.trim().strip_prefix(name));
         line.map(|rest| rest.trim().to_owned())
+    }
+
+    /// What the gateway says of its market data; nothing while there is no gateway.
+    pub fn feed(&self) -> Option<Feed> {
+        let said = self.run(&["status", "--json"]);
+        let said: Value = serde_json::from_slice(&said.stdout).ok()?;
+        let counters = said["counters"].as_array()?;
+        let counter = |name: &str| counters.iter().find(|it| it[0] == name)?[1].as_u64();
+        let strategies = said["strategies"].as_array()?;
+        let sum = |name: &str| strategies.iter().filter_map(|it| it[name].as_u64()).sum();
+        Some(Feed {
+            is_live: counter("live")? == 1,
+            highest_packet: counter("highest_seen")?,
+            applied_packets: counter("ticks")?,
+            missed_packets: counter("recovered")?,
+            gaps: counter("gaps")?,
+            packets_again: counter("retransmitted")?,
+            attached: strategies.iter().filter(|it| it["attached"] == true).count(),
+            lost_events: sum("lapped"),
+            refused_requests: sum("full"),
+        })
     }
 
     /// What the gateway says that it holds, but for what is flat.
