@@ -130,8 +130,7 @@ impl Processes {
     pub fn feed(&self) -> Option<Feed> {
         let said = self.run(&["status", "--json"]);
         let said: Value = serde_json::from_slice(&said.stdout).ok()?;
-        let counters = said["counters"].as_array()?;
-        let counter = |name: &str| counters.iter().find(|it| it[0] == name)?[1].as_u64();
+        let counter = |name: &str| said["counters"][name].as_u64();
         let strategies = said["strategies"].as_array()?;
         let sum = |name: &str| strategies.iter().filter_map(|it| it[name].as_u64()).sum();
         Some(Feed {

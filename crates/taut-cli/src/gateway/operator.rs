@@ -38,7 +38,11 @@ pub fn status(which: &Which) -> Result<(), Failure> {
         return Err(Failure::Run(format!("{reply:?} is no status")));
     };
     if which.json {
-        return terminal::print_json(&status);
+        let counters: serde_json::Map<_, _> =
+            status.counters.iter().map(|(name, count)| (name.clone(), (*count).into())).collect();
+        let mut told = json!(&status);
+        told["counters"] = counters.into();
+        return terminal::print_json(&told);
     }
     let yes = |is: bool| if is { "yes" } else { "no" };
     terminal::print(format_args!(
