@@ -34,8 +34,8 @@ public final class Reference {
             UnsafeBuffer buffer = new UnsafeBuffer(bytes);
             Object head = headerClass.getConstructor().newInstance();
             headerClass.getMethod("wrap", DirectBuffer.class, int.class).invoke(head, buffer, 0);
-            int blockLength = (int) headerClass.getMethod("blockLength").invoke(head);
-            int version = (int) headerClass.getMethod("version").invoke(head);
+            int blockLength = ((Number) headerClass.getMethod("blockLength").invoke(head)).intValue();
+            int version = ((Number) headerClass.getMethod("version").invoke(head)).intValue();
             Class<?> dto = Class.forName(schema + "." + name + "Dto");
             Method decode =
                 dto.getMethod("decodeFrom", DirectBuffer.class, int.class, int.class, int.class);

@@ -3,8 +3,8 @@
 /// `fastrand`'s generator: the kit of the tests stands no lower than this crate.
 pub use fastrand::Rng as Random;
 use taut_sbe_gen::{
-    Body, Charset, Composite, DynamicMessage, Field, Literal, Message, Plain, Presence, Primitive,
-    Schema, Type, Value,
+    Body, Charset, Composite, DynamicMessage, Field, Group, Literal, Message, Plain, Presence,
+    Primitive, Schema, Type, Value,
 };
 
 /// A message with random values, all of which the schema names.
@@ -31,7 +31,7 @@ fn body(schema: &Schema, body: &Body, random: &mut Random) -> Value {
         items.push((field.name.clone(), value(schema, field, random)));
     }
     for group in &body.groups {
-        let count = random.u64(..4).min(group.dimension.count.max);
+        let count = random.u64(..4).clamp(least(schema, group), group.dimension.count.max);
         let entries = (0..count).map(|_| self::body(schema, &group.body, random)).collect();
         items.push((group.name.clone(), Value::List(entries)));
     }
@@ -39,11 +39,24 @@ fn body(schema: &Schema, body: &Body, random: &mut Random) -> Value {
         let length = random.u64(..12).min(data.length.max) as usize;
         let value = match data.charset {
             Some(Charset::Utf8 | Charset::Latin1) => Value::Text(letters(length, random)),
-            _ => Value::Text("5a".repeat(length)),
+            // Whole characters, of one, two or four bytes.
+            Some(Charset::Other) => Value::Text("5a".repeat(length & !3)),
+            None => Value::Text("5a".repeat(length)),
         };
         items.push((data.name.clone(), value));
     }
     Value::Record(items)
+}
+
+/// How many entries a group must have: the reference refuses fewer.
+fn least(schema: &Schema, group: &Group) -> u64 {
+    let count = group.dimension.count;
+    let mut fields = schema[group.dimension.composite].fields.iter();
+    let field = fields.find(|field| field.offset == count.offset && !field.is_constant());
+    match field.map(|field| &field.kind) {
+        Some(Type::Plain(Plain { min: Some(Literal::Int(min)), .. })) => (*min).max(0) as u64,
+        _ => 0,
+    }
 }
 
 fn letters(length: usize, random: &mut Random) -> String {
