@@ -40,7 +40,7 @@
 //! header and an empty block, in which optional fields are null; setters fill the block; then
 //! groups and data follow in the schema's order, which a type parameter enforces. Counts and
 //! lengths are checked, and nothing is cut to fit. The ranges that a schema gives its values
-//! (`minValue`, `maxValue`) are not checked, except those of counts and lengths.
+//! (`minValue`, `maxValue`) are not checked, except the largest count and the largest length.
 //!
 //! ```text
 //! let mut to = DepthDiffStreamEventEncoder::new(&mut buffer)?;
@@ -52,6 +52,50 @@
 //! let message = DepthDiffStreamEventDecoder::decode(&buffer[..length])?;
 //! for bid in message.bids() { book.set(bid.price(), bid.qty()); }
 //! ```
+//!
+//! # What a schema may be
+//! What the standard of SBE 1.0 says counts. Where it is silent, values stand where the reference's
+//! tool (sbe-all 1.38.1) puts them: an offset of a constant places what follows it, although the
+//! constant takes no room; `offset="0"` of a field is like none; variable data stand right behind
+//! their length; a field is no older than its type (`sinceVersion`).
+//!
+//! With a warning, since not every tool does the same, a type's own offset places nothing where a
+//! field or a `<ref>` names the type (it is the offset of a composite's member), a `<ref>` is on
+//! the wire unless its type is constant, and so is a field with a `valueRef` and no
+//! `presence="constant"`.
+//!
+//! Texts are UTF-8 (ASCII) or ISO 8859-1; of other encodings, such as GB18030, Shift-JIS or UTF-16,
+//! the bytes are handed through as they are, with the zeros at the end of an array. (The
+//! reference's Java ends an array's text at the first zero byte, also within a character of
+//! UTF-16, and writes a mark of byte order before texts in "UTF-16".) The file itself is in UTF-8,
+//! in UTF-16 with a mark of byte order, or in ISO 8859-1.
+//!
+//! These are refused on purpose, although the reference's tool takes them, with the section of the
+//! standard that says so:
+//!
+//! - names, values and bits that stand twice in an enum or a set ("Encoding specification of
+//!   enumeration", "Encoding specification of multi-value choice"): the reference's Java for them
+//!   does not compile;
+//! - values that their type cannot hold: a `nullValue`, a constant, an id or a version beyond its
+//!   range, a `minValue` above the `maxValue` ("Schema validation"). The reference cuts them off.
+//!   The standard's own `monthYear` has one, a `nullValue` of 65536 for a uint16: leave it out;
+//! - constants without a value: a composite or a set cannot be one, nor can an enum, only a field
+//!   of it with a `valueRef` ("Schema validation");
+//! - lengths, counts and template ids that are constant: they are on the wire ("Message header",
+//!   "Repeating group dimension encoding", "Variable-length data encoding");
+//! - a type of variable length (`length="0"`) as a field: such data have an element of their own,
+//!   `<data>`, and nothing stands between their length and their bytes ("Variable-length string
+//!   encoding");
+//! - a composite without members ("Composite encodings");
+//! - elements that the standard does not have: one may be a field with a misspelled name. Those of
+//!   other namespaces, and prose (`documentation`, `description`), are passed over;
+//! - a `byteOrder` that is neither `littleEndian` nor `bigEndian` (the reference takes every other
+//!   word for little endian);
+//! - entities of a document type, and files in other encodings than those above: write the text
+//!   where it is used, and save the file as UTF-8.
+//!
+//! An enum may have a value that is its null, as the standard's `optionalBoolean` does; the
+//! reference's tool refuses that.
 //!
 //! # Example
 //! ```

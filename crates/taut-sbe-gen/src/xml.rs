@@ -103,13 +103,7 @@ impl Loader {
         let bytes = fs::read(path).map_err(|error| {
             SchemaError::in_file(path, format!("cannot read it ({error}); check the path"))
         })?;
-        let text = match String::from_utf8(bytes) {
-            Ok(text) => text,
-            Err(error) if is_latin1(error.as_bytes()) => {
-                error.as_bytes().iter().copied().map(char::from).collect()
-            }
-            Err(_) => return Err(SchemaError::in_file(path, "the file is not UTF-8 text")),
-        };
+        let text = decode(bytes).map_err(|problem| SchemaError::in_file(path, problem))?;
         self.text(path, &text, depth)
     }
 
@@ -233,11 +227,37 @@ fn entity_line(text: &str) -> Option<u32> {
     None
 }
 
-/// Whether the first line says that the text is in ISO 8859-1 or the like.
-fn is_latin1(bytes: &[u8]) -> bool {
+/// A file's text: in UTF-8, in UTF-16 with its mark, as XML asks for, or in ISO 8859-1.
+fn decode(bytes: Vec<u8>) -> Result<String, String> {
+    let wide = match bytes.as_slice() {
+        [0xff, 0xfe, rest @ ..] => Some((rest, u16::from_le_bytes as fn([u8; 2]) -> u16)),
+        [0xfe, 0xff, rest @ ..] => Some((rest, u16::from_be_bytes as fn([u8; 2]) -> u16)),
+        _ => None,
+    };
+    if let Some((bytes, unit)) = wide {
+        let (pairs, rest) = bytes.as_chunks::<2>();
+        let text = char::decode_utf16(pairs.iter().copied().map(unit)).collect::<Result<_, _>>();
+        return text
+            .ok()
+            .filter(|_| rest.is_empty())
+            .ok_or_else(|| "the file starts as UTF-16 and is none; save it as UTF-8".to_owned());
+    }
+    let bytes = match String::from_utf8(bytes) {
+        Ok(text) => return Ok(text),
+        Err(error) => error.into_bytes(),
+    };
     let line = bytes.split(|&byte| byte == b'\n').next().unwrap_or_default();
     let line = String::from_utf8_lossy(line).to_lowercase();
-    line.contains("8859-1") || line.contains("1252")
+    if line.contains("8859-1") || line.contains("1252") {
+        return Ok(bytes.into_iter().map(char::from).collect());
+    }
+    let declared =
+        line.split_once("encoding=").and_then(|(_, name)| name.split(['"', '\'']).nth(1));
+    let declared = match declared {
+        Some(name) if name != "utf-8" => format!(", but in {name}"),
+        _ => String::new(),
+    };
+    Err(format!("the file is not in UTF-8, UTF-16 or ISO-8859-1{declared}; save it as UTF-8"))
 }
 
 /// Counts lines while it goes through a text from front to back.

@@ -80,7 +80,7 @@ fn types_must_make_sense() {
         (
             "<type name=\"A\" primitiveType=\"int8\" nullValue=\"x\"/>",
             0,
-            "nullValue: \"x\" is not a number",
+            "nullValue: \"x\" is not a number; without a nullValue it is -128",
         ),
         (
             "<type name=\"A\" primitiveType=\"int8\" length=\"-1\"/>",
@@ -101,18 +101,6 @@ fn types_must_make_sense() {
             "<type name=\"A\" primitiveType=\"double\" minValue=\"0.5\" maxValue=\"0.25\"/>",
             0,
             "minValue=0.5 is above maxValue=0.25",
-        ),
-        (
-            "<enum name=\"E\" encodingType=\"uint8\">\n\
-             <validValue name=\"A\">255</validValue></enum>",
-            1,
-            "validValue A: 255 is the null value of the enum",
-        ),
-        (
-            "<enum name=\"E\" encodingType=\"uint8\" nullValue=\"0\">\n\
-             <validValue name=\"A\">0</validValue></enum>",
-            1,
-            "validValue A: 0 is the null value of the enum",
         ),
         (
             "<type name=\"T\" primitiveType=\"int8\" minValue=\"1\" maxValue=\"3\"/>\n\
@@ -182,6 +170,66 @@ fn types_must_make_sense() {
 }
 
 #[test]
+fn composites_must_make_sense() {
+    for (members, problem) in [
+        (
+            "<type name=\"a\" primitiveType=\"int32\"/>\
+             <type name=\"b\" primitiveType=\"int8\" offset=\"0\"/>",
+            "offset=0 of b lies in what stands before it, which ends at 4",
+        ),
+        (
+            "<type name=\"a\" primitiveType=\"int32\"/>\
+             <type name=\"k\" primitiveType=\"int8\" presence=\"constant\" offset=\"3\">1</type>",
+            "offset=3 of k lies in what stands before it, which ends at 4",
+        ),
+        (
+            "<type name=\"a\" primitiveType=\"int32\"/><note/>",
+            "<note> stands in composite C, which has only types, enums, sets, composites and refs",
+        ),
+        (
+            "<enum name=\"E\" encodingType=\"uint8\" presence=\"constant\"/>",
+            "enum E cannot be constant; a field is, with presence=\"constant\" and \
+             valueRef=\"E.value\"",
+        ),
+        (
+            "<type name=\"year\" primitiveType=\"uint16\" nullValue=\"65536\"/>",
+            "nullValue: 65536 does not fit uint16 (0 to 65535); without a nullValue it is 65535",
+        ),
+    ] {
+        refused(&format!("<composite name=\"C\">{members}</composite>"), "", FIRST, problem);
+    }
+}
+
+#[test]
+fn data_are_a_length_and_bytes_right_behind_it() {
+    let data = message("<data name=\"d\" id=\"1\" type=\"D\"/>");
+    let length = "<type name=\"length\" primitiveType=\"uint8\"/>";
+    let bytes = "<type name=\"varData\" primitiveType=\"uint8\" length=\"0\"/>";
+    for (members, problem) in [
+        (
+            format!("{length}<type name=\"k\" primitiveType=\"uint8\"/>{bytes}"),
+            "type D of data has k beside its length and its bytes, which follow each other; write \
+             k as a field",
+        ),
+        (
+            length.replace("/>", " offset=\"2\"/>") + bytes,
+            "type D of data has no length at its start",
+        ),
+        (
+            length.replace("/>", " presence=\"constant\">3</type>") + bytes,
+            "type D of data has no integer length on the wire",
+        ),
+    ] {
+        let types = format!("<composite name=\"D\">{members}</composite>");
+        refused(&types, &data, FIRST + 3, problem);
+    }
+    // What is not on the wire may stand there.
+    let constant = "<type name=\"k\" primitiveType=\"uint8\" presence=\"constant\">3</type>";
+    parse(&format!("<composite name=\"D\">{length}{constant}{bytes}</composite>"), &data)
+        .expect("right");
+}
+
+#[test]
 fn messages_must_make_sense() {
     let group = "<group name=\"g\" id=\"2\">\n<field name=\"f\" id=\"3\" type=\"int8\"/></group>";
     let first = FIRST + 3;
@@ -193,7 +241,7 @@ fn messages_must_make_sense() {
             0,
             "attribute id=\"x\" is not a number in its range",
         ),
-        ("<thing name=\"f\"/>", 0, "<thing> stands among the fields"),
+        ("<thing/>", 0, "<thing> stands among the fields"),
         (
             "<field name=\"f\" id=\"1\" type=\"int8\"/>\n\
              <field name=\"f\" id=\"2\" type=\"int8\"/>",
@@ -203,23 +251,23 @@ fn messages_must_make_sense() {
         (
             &format!("{group}\n<field name=\"h\" id=\"1\" type=\"int8\"/>"),
             2,
-            "field h stands behind a group",
+            "field h stands behind a group; fields stand first, then groups, then data",
         ),
         (
             &format!("<data name=\"d\" id=\"9\" type=\"text\"/>\n{group}"),
             1,
-            "group g stands behind data",
+            "group g stands behind data; fields stand first, then groups, then data",
         ),
         ("<data name=\"d\" id=\"9\" type=\"Side\"/>", 0, "type Side is not a composite"),
         (
             "<data name=\"d\" id=\"9\" type=\"messageHeader\"/>",
             0,
-            "type messageHeader of data has no integer length",
+            "type messageHeader of data has no integer length on the wire",
         ),
         (
             "<group name=\"g\" id=\"2\" dimensionType=\"text\"/>",
             0,
-            "dimensionType text has no integer blockLength",
+            "dimensionType text has no integer blockLength on the wire",
         ),
         (
             "<group name=\"g\" id=\"2\" blockLength=\"256\"/>",
@@ -233,7 +281,8 @@ fn messages_must_make_sense() {
             "offset=7 of g lies in what stands before it, which ends at 8",
         ),
         (
-            "<field name=\"f\" id=\"1\" type=\"Side\" valueRef=\"Side.Sell\"/>",
+            "<field name=\"f\" id=\"1\" type=\"Side\" presence=\"constant\" \
+             valueRef=\"Side.Sell\"/>",
             0,
             "enum Side has no value Sell",
         ),
@@ -242,7 +291,16 @@ fn messages_must_make_sense() {
             0,
             "valueRef=\"Side\" is not Enum.value",
         ),
-        ("<field name=\"f\" id=\"1\" type=\"text\"/>", 0, "field f has a type of variable length"),
+        (
+            "<field name=\"f\" id=\"1\" type=\"groupSizeEncoding\" presence=\"constant\"/>",
+            0,
+            "only a primitive or an enum can be constant; of a composite, make the members so",
+        ),
+        (
+            "<field name=\"f\" id=\"1\" type=\"text\"/>",
+            0,
+            "field f has a type of variable length; write it as <data>, behind all groups",
+        ),
     ] {
         refused("", &message(inner), first + line, problem);
     }
@@ -304,6 +362,21 @@ fn the_schema_as_a_whole_must_make_sense() {
         warnings[0].to_string(),
         "wrong.xml:14: type A is already defined in line 13; this one counts"
     );
+}
+
+#[test]
+fn an_offset_of_a_type_that_is_no_member_is_odd() {
+    let types = "<type name=\"A\" primitiveType=\"int8\" offset=\"8\"/>\
+                 <composite name=\"C\"><ref name=\"a\" type=\"A\"/></composite>";
+    let schema = parse(types, &message("<field name=\"a\" id=\"1\" type=\"A\"/>")).expect("odd");
+    let [warning] = schema.warnings.as_slice() else { panic!("{:?}", schema.warnings) };
+    assert_eq!(
+        warning.problem,
+        "the offset of A places nothing: only members of composites have one"
+    );
+    assert_eq!(schema.messages[0].body.block_length, 1);
+    let composite = schema.composites.iter().find(|composite| composite.name == "C");
+    assert_eq!(composite.expect("C").size, 1);
 }
 
 #[test]

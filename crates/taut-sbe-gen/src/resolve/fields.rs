@@ -19,6 +19,13 @@ impl<'n> Types<'n> {
         let mut size = 0;
         let mut has_var_data = false;
         for child in &node.children {
+            if !matches!(child.name.as_str(), "type" | "composite" | "enum" | "set" | "ref") {
+                return Err(child.error(format!(
+                    "<{}> stands in composite {name}, which has only types, enums, sets, \
+                     composites and refs",
+                    child.name
+                )));
+            }
             let member = child.required("name")?;
             names.add(child, "member", member)?;
             let typed = match child.name.as_str() {
@@ -33,6 +40,9 @@ impl<'n> Types<'n> {
                 "ref" => self.with_presence(child, typed)?,
                 _ => typed,
             };
+            if size > 0 && child.number("offset")? == Some(0) {
+                return Err(overlaps(member, 0, size, child));
+            }
             let field = self.placed(child, 0, typed, size)?;
             size = field.end().max(size);
             fields.push(field);
@@ -56,7 +66,9 @@ impl<'n> Types<'n> {
             _ => false,
         };
         if variable && !matches!(typed.presence, Presence::Constant(_)) {
-            return Err(node.error(format!("field {name} has a type of variable length")));
+            return Err(node.error(format!(
+                "field {name} has a type of variable length; write it as <data>, behind all groups"
+            )));
         }
         let typed = self.with_presence(node, typed)?;
         self.placed(node, id, typed, at)
@@ -64,13 +76,27 @@ impl<'n> Types<'n> {
 
     /// What the element's own presence makes of its type's.
     fn with_presence(&mut self, node: &Node, typed: Typed) -> Result<Typed, SchemaError> {
-        let presence = match (node.attribute("presence").map(str::trim), &typed.presence) {
-            (None, _) if node.attribute("valueRef").is_none() => return Ok(typed),
-            (_, Presence::Constant(_)) => return Ok(typed),
-            (Some("required"), _) => Presence::Required,
-            (Some("optional"), _) => Presence::Optional,
-            (Some("constant") | None, _) => Presence::Constant(self.field_constant(node, &typed)?),
-            (Some(other), _) => return Err(unknown_presence(node, other)),
+        if matches!(typed.presence, Presence::Constant(_)) {
+            return Ok(typed);
+        }
+        let own = node.attribute("presence").map(str::trim);
+        // A ref has its type's value, on the wire like it.
+        let says_value = own == Some("constant") && node.name != "ref";
+        if !says_value && (own == Some("constant") || node.attribute("valueRef").is_some()) {
+            self.warnings.push(node.error(format!(
+                "{} is on the wire: a valueRef needs a <field> with presence=\"constant\"",
+                node.required("name")?
+            )));
+        }
+        let presence = match own {
+            None => return Ok(typed),
+            Some("required") => Presence::Required,
+            Some("optional") => Presence::Optional,
+            Some("constant") if says_value => {
+                Presence::Constant(self.field_constant(node, &typed)?)
+            }
+            Some("constant") => return Ok(typed),
+            Some(other) => return Err(unknown_presence(node, other)),
         };
         Ok(Typed { presence, ..typed })
     }
@@ -100,7 +126,9 @@ impl<'n> Types<'n> {
                 }
                 Ok(Constant::Choice(at, index))
             }
-            _ => Err(node.error("only a primitive or an enum can be constant")),
+            _ => Err(node.error(
+                "only a primitive or an enum can be constant; of a composite, make the members so",
+            )),
         }
     }
 
@@ -128,19 +156,19 @@ impl<'n> Types<'n> {
         let offset = match node.number("offset")? {
             // Like no offset at all.
             Some(0) | None => behind,
-            Some(offset) if offset < behind && size > 0 => {
-                return Err(node.error(format!(
-                    "offset={offset} of {name} lies in what stands before it, which ends at \
-                     {behind}"
-                )));
+            // Variable data stand right behind their length.
+            _ if matches!(&typed.kind, Type::Plain(plain) if plain.length == 0) => behind,
+            Some(offset) if offset < behind => {
+                return Err(overlaps(name, offset, behind, node));
             }
-            Some(offset) if size > 0 => offset,
-            _ => behind,
+            // Also a constant's: it takes no room, but what follows stands behind its place.
+            Some(offset) => offset,
         };
         if offset > BLOCK_BYTES_MAX {
             return Err(node.error(format!("offset={offset} of {name} is too large")));
         }
-        let notes = notes(node, self.version)?;
+        let mut notes = notes(node, self.version)?;
+        notes.since = notes.since.max(typed.since);
         Ok(Field {
             name: name.to_owned(),
             id,
@@ -151,6 +179,12 @@ impl<'n> Types<'n> {
             notes,
         })
     }
+}
+
+fn overlaps(name: &str, offset: usize, behind: usize, node: &Node) -> SchemaError {
+    node.error(format!(
+        "offset={offset} of {name} lies in what stands before it, which ends at {behind}"
+    ))
 }
 
 /// Longer blocks are a mistake in the schema.

@@ -34,7 +34,10 @@ pub(super) fn message_header(
         size: composite.size,
         block_length,
         template: template.ok_or_else(|| {
-            at.error(format!("header type {} has no integer templateId", composite.name))
+            at.error(format!(
+                "header type {} has no integer templateId on the wire",
+                composite.name
+            ))
         })?,
         schema,
         version,
@@ -50,7 +53,9 @@ pub(super) fn dimension(
     at: &Node,
 ) -> Result<Dimension, SchemaError> {
     let composite = &types.composites[id.0];
-    let lacks = |part| at.error(format!("dimensionType {} has no integer {part}", composite.name));
+    let lacks = |part| {
+        at.error(format!("dimensionType {} has no integer {part} on the wire", composite.name))
+    };
     Ok(Dimension {
         composite: id,
         size: composite.size,
@@ -61,7 +66,7 @@ pub(super) fn dimension(
     })
 }
 
-/// The length of variable-length data, and its bytes.
+/// The length of variable-length data, and its bytes, which stand right behind it.
 pub(super) fn data<'t>(
     types: &'t Types<'_>,
     id: CompositeId,
@@ -69,7 +74,7 @@ pub(super) fn data<'t>(
 ) -> Result<(Slot, &'t Field), SchemaError> {
     let composite = &types.composites[id.0];
     let lacks = |part| at.error(format!("type {} of data has no {part}", composite.name));
-    let length = slot(composite, LENGTH).ok_or_else(|| lacks("integer length"))?;
+    let length = slot(composite, LENGTH).ok_or_else(|| lacks("integer length on the wire"))?;
     let is_open = |field: &&Field| matches!(&field.kind, Type::Plain(plain) if plain.length == 0);
     let bytes = composite
         .fields
@@ -79,6 +84,19 @@ pub(super) fn data<'t>(
         .ok_or_else(|| lacks("varData"))?;
     if bytes.offset < length.offset + length.primitive.bytes() {
         return Err(lacks("varData behind its length"));
+    }
+    if length.offset > 0 {
+        return Err(lacks("length at its start"));
+    }
+    let is_part = |field: &&Field| {
+        field.is_constant() || field.offset == length.offset || std::ptr::eq(*field, bytes)
+    };
+    if let Some(other) = composite.fields.iter().find(|field| !is_part(field)) {
+        let (name, other) = (&composite.name, &other.name);
+        return Err(at.error(format!(
+            "type {name} of data has {other} beside its length and its bytes, which follow each \
+             other; write {other} as a field"
+        )));
     }
     Ok((length, bytes))
 }

@@ -67,6 +67,9 @@ fn body<'n>(
     let mut ids = HashMap::new();
     let mut length = 0;
     for child in &node.children {
+        if !matches!(child.name.as_str(), "field" | "group" | "data") {
+            return Err(child.error(format!("<{}> stands among the fields", child.name)));
+        }
         let name = child.required("name")?;
         names.add(child, "field", name)?;
         if let Some(id) = child.number::<u32>("id")?
@@ -83,12 +86,13 @@ fn body<'n>(
             }
             "group" if body.data.is_empty() => body.groups.push(group(child, types, since, depth)?),
             "data" => body.data.push(data(child, types)?),
-            "field" | "group" => {
-                let kind = &child.name;
+            kind => {
                 let behind = if body.data.is_empty() { "a group" } else { "data" };
-                return Err(child.error(format!("{kind} {name} stands behind {behind}")));
+                return Err(child.error(format!(
+                    "{kind} {name} stands behind {behind}; fields stand first, then groups, then \
+                     data"
+                )));
             }
-            other => return Err(child.error(format!("<{other}> stands among the fields"))),
         }
     }
     body.block_length = match node.number("blockLength")? {
@@ -135,7 +139,7 @@ fn data<'n>(node: &'n Node, types: &mut Types<'n>) -> Result<Data, SchemaError> 
         id: identity(node)?,
         composite,
         length,
-        data_offset: bytes.offset,
+        data_offset: length.offset + length.primitive.bytes(),
         charset: plain.charset.or_else(|| is_text.then_some(Charset::Utf8)),
         notes: notes(node, types.version)?,
     })

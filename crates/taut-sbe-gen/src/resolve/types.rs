@@ -15,6 +15,8 @@ use crate::xml::Node;
 pub(super) struct Typed {
     pub(super) kind: Type,
     pub(super) presence: Presence,
+    /// The schema version that brought it: none of its fields is older.
+    pub(super) since: u32,
 }
 
 /// What is known of the types so far.
@@ -50,6 +52,11 @@ impl<'n> Types<'n> {
                     return Err(node.error(format!("<{}> is not a kind of type", node.name)));
                 }
                 let name = node.required("name")?;
+                if node.attribute("offset").is_some() {
+                    types.warnings.push(node.error(format!(
+                        "the offset of {name} places nothing: only members of composites have one"
+                    )));
+                }
                 if let Some(before) = types.by_name.insert(name, node) {
                     let line = before.place.line;
                     types.warnings.push(node.error(format!(
@@ -80,6 +87,7 @@ impl<'n> Types<'n> {
                 .map(|primitive| Typed {
                     kind: Type::Plain(plain(primitive)),
                     presence: Presence::Required,
+                    since: 0,
                 })
                 .ok_or_else(|| at.error(format!("there is no type {name}")));
         };
@@ -106,7 +114,8 @@ impl<'n> Types<'n> {
         node: &'n Node,
         inside: Option<&str>,
     ) -> Result<Typed, SchemaError> {
-        let required = |kind| Typed { kind, presence: Presence::Required };
+        let since = notes(node, self.version)?.since;
+        let required = |kind| Typed { kind, presence: Presence::Required, since };
         match node.name.as_str() {
             "type" => self.encoded(node),
             "composite" => {
@@ -115,6 +124,13 @@ impl<'n> Types<'n> {
                 Ok(required(Type::Composite(CompositeId(self.composites.len() - 1))))
             }
             "enum" => {
+                if node.attribute("presence").map(str::trim) == Some("constant") {
+                    return Err(node.error(format!(
+                        "enum {0} cannot be constant; a field is, with presence=\"constant\" and \
+                         valueRef=\"{0}.value\"",
+                        node.required("name")?
+                    )));
+                }
                 let item = self.enum_of(node, inside)?;
                 self.enums.push(item);
                 Ok(required(Type::Enum(EnumId(self.enums.len() - 1))))
@@ -129,7 +145,7 @@ impl<'n> Types<'n> {
     }
 
     fn encoded(&mut self, node: &'n Node) -> Result<Typed, SchemaError> {
-        notes(node, self.version)?;
+        let since = notes(node, self.version)?.since;
         let name = node.required("primitiveType")?;
         let primitive = Primitive::from_name(name)
             .ok_or_else(|| node.error(format!("primitiveType=\"{name}\" is not a primitive")))?;
@@ -142,7 +158,9 @@ impl<'n> Types<'n> {
             charset: node.attribute("characterEncoding").map(Charset::from_name),
             min: literal("minValue")?,
             max: literal("maxValue")?,
-            null: literal("nullValue")?.unwrap_or_else(|| primitive.null()),
+            null: literal("nullValue")
+                .map_err(without_null(primitive))?
+                .unwrap_or(primitive.null()),
             ..self::plain(primitive)
         };
         if is_above(plain.min.as_ref(), plain.max.as_ref()) {
@@ -162,7 +180,7 @@ impl<'n> Types<'n> {
             }
             Some(other) => return Err(unknown_presence(node, other)),
         };
-        Ok(Typed { kind: Type::Plain(plain), presence })
+        Ok(Typed { kind: Type::Plain(plain), presence, since })
     }
 
     /// The value of a constant type or field: its valueRef or its text.
@@ -186,12 +204,22 @@ impl<'n> Types<'n> {
         }
         let explicit = node.attribute("length").is_some() && plain.length != 1;
         if plain.primitive == Primitive::Char && (explicit || text.trim().len() > 1) {
-            let bytes = text.trim().as_bytes().to_vec();
-            if node.attribute("length").is_some() && bytes.len() > plain.length {
+            let text = text.trim();
+            // In another encoding than UTF-8 a character is a byte at least.
+            let is_utf8 = plain.charset.is_none_or(|charset| charset == Charset::Utf8);
+            let needs = if is_utf8 { text.len() } else { text.chars().count() };
+            if node.attribute("length").is_some() && needs > plain.length {
                 let length = plain.length;
                 return Err(node.error(format!("the constant is longer than its length {length}")));
             }
-            return Ok(Constant::Value(Literal::Bytes(bytes)));
+            let letter = match plain.charset {
+                Some(Charset::Latin1) if !explicit => text.parse::<char>().ok(),
+                _ => None,
+            };
+            return Ok(Constant::Value(match letter.map(u8::try_from) {
+                Some(Ok(letter)) => Literal::Int(letter.into()),
+                _ => Literal::Bytes(text.as_bytes().to_vec()),
+            }));
         }
         plain.primitive.parse(text).map(Constant::Value).map_err(|problem| node.error(problem))
     }
@@ -258,9 +286,8 @@ impl<'n> Types<'n> {
             let literal = primitive.parse(text)?;
             let value = text.trim();
             match &literal {
-                Literal::Int(raw) if *raw == null => {
-                    Err(format!("{value} is the null value of the enum"))
-                }
+                // A name for "no value", which the range leaves out.
+                Literal::Int(raw) if *raw == null => Ok(*raw),
                 _ if is_above(encoding.min.as_ref(), Some(&literal)) => {
                     Err(format!("{value} is below the minValue of its type"))
                 }
@@ -333,6 +360,18 @@ impl<'n> Types<'n> {
 
 pub(super) fn unknown_presence(node: &Node, presence: &str) -> SchemaError {
     node.error(format!("presence=\"{presence}\" is not required, optional or constant"))
+}
+
+/// Adds to what is wrong with a nullValue which value stands for "no value" without it.
+fn without_null(primitive: Primitive) -> impl Fn(SchemaError) -> SchemaError {
+    move |error| {
+        let null = match primitive.null() {
+            Literal::Int(null) => null.to_string(),
+            _ => "NaN".to_owned(),
+        };
+        let problem = format!("{}; without a nullValue it is {null}", error.problem);
+        SchemaError { problem, ..error }
+    }
 }
 
 /// Whether both are given and the first is the greater one.

@@ -31,12 +31,13 @@ public final class Reference {
             byte[] expected = new byte[file.getInt()];
             file.get(expected);
             String name = new String(nameBytes, StandardCharsets.UTF_8);
+            String className = Character.toUpperCase(name.charAt(0)) + name.substring(1);
             UnsafeBuffer buffer = new UnsafeBuffer(bytes);
             Object head = headerClass.getConstructor().newInstance();
             headerClass.getMethod("wrap", DirectBuffer.class, int.class).invoke(head, buffer, 0);
             int blockLength = ((Number) headerClass.getMethod("blockLength").invoke(head)).intValue();
             int version = ((Number) headerClass.getMethod("version").invoke(head)).intValue();
-            Class<?> dto = Class.forName(schema + "." + name + "Dto");
+            Class<?> dto = Class.forName(schema + "." + className + "Dto");
             Method decode =
                 dto.getMethod("decodeFrom", DirectBuffer.class, int.class, int.class, int.class);
             try {

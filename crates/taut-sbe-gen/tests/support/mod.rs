@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use taut_sbe_gen::{Options, Schema, generate_crate, generate_module};
+use taut_sbe_gen::{DynamicMessage, Options, Schema, Value, generate_crate, generate_module};
 use tempfile::TempDir;
 
 /// A file that lies beside the repository; nothing, with a notice, when it is not there.
@@ -37,8 +37,46 @@ pub fn own(name: &str) -> PathBuf {
 }
 
 /// Schemas of the tests that are right.
-pub const OWN: &[&str] =
-    &["odd.xml", "big.xml", "numbers.xml", "sizes.xml", "later.xml", "words.xml", "trees.xml"];
+pub const OWN: &[&str] = &[
+    "odd.xml",
+    "big.xml",
+    "numbers.xml",
+    "sizes.xml",
+    "later.xml",
+    "words.xml",
+    "trees.xml",
+    "offsets.xml",
+    "constants.xml",
+    "charsets.xml",
+];
+
+/// A message of `charsets.xml`: two characters in each field, one in data.
+pub fn texts() -> DynamicMessage {
+    let text = |text: &str| Value::Text(text.to_owned());
+    let record = |items: &[(&str, Value)]| {
+        let named = items.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
+        Value::Record(named.collect())
+    };
+    let names = [("korean", text("b0a1b3aa0000")), ("chinese", text("d6d0cec400000000"))];
+    let fields = [
+        ("chinese", text("d6d0cec400000000")),
+        ("japanese", text("93fa967b00000000")),
+        ("latin", text("né")),
+        ("euro", text("80310000")),
+        ("wide", text("4e2d658700000000")),
+        ("names", record(&names)),
+        ("chineseData", text("d6d0")),
+        ("wideData", text("4e2d")),
+    ];
+    DynamicMessage {
+        message: "Texts".to_owned(),
+        template: 1,
+        version: 0,
+        block_length: None,
+        header: Vec::new(),
+        fields: record(&fields),
+    }
+}
 
 /// The schema of taut's own market data.
 pub fn feed() -> PathBuf {
