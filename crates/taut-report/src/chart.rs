@@ -198,15 +198,17 @@ mod tests {
         let lines = vec![("p50", "x", vec![(1_000.0, 1.0), (3_000_000.0, 1.0)])];
         let curves = Curves { id: "c", title: "t", over: "o", lines, mark: None };
         let text = curves.draw(NARROW).into_string();
-        let places = text.split("class=\"tick\"").filter(|tick| tick.contains("middle"));
-        let places: Vec<f64> = places
-            .filter_map(|tick| tick.split_once("x=\"")?.1.split_once('"')?.0.parse().ok())
+        let ticks = text.split("class=\"tick\"").filter(|tick| tick.contains("middle"));
+        let labels: Vec<(f64, f64)> = ticks
+            .filter_map(|tick| {
+                let at: f64 = tick.split_once("x=\"")?.1.split_once('"')?.0.parse().ok()?;
+                let label = tick.split_once('>')?.1.split_once('<')?.0;
+                let half = LETTER_WIDTH * label.len() as f64 / 2.0;
+                Some((at - half, at + half))
+            })
             .collect();
-        assert!(places.len() > 3, "{text}");
-        assert!(
-            places.windows(2).all(|pair| pair[1] - pair[0] >= 2.5 * LETTER_WIDTH),
-            "{places:?}"
-        );
+        assert!(labels.len() > 3, "{text}");
+        assert!(labels.windows(2).all(|pair| pair[0].1 <= pair[1].0), "{labels:?}");
         let bars = [("p50", "x".to_owned(), 5.0, 20.0), ("p99", "y".to_owned(), f64::NAN, 0.0)];
         let text = ranges("r", "t", &bars, plain).into_string();
         assert_eq!(text.matches("<rect").count(), 2);

@@ -11,7 +11,8 @@ use crate::exit::Failure;
 pub(super) fn run(arguments: &Show) -> Result<(), Failure> {
     let schema = input::schema(&arguments.schema)?;
     input::check_names(&schema, &arguments.messages)?;
-    match io::stdout().write_all(layout(&schema, &arguments.messages).as_bytes()) {
+    let layout = layout(&schema, &arguments.messages);
+    match io::stdout().write_all(taut_sys::visible(&layout).as_bytes()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             Err(Failure::run("standard output", error))
         }

@@ -5,7 +5,7 @@ mod binance;
 use std::path::Path;
 
 use taut_recording::pcap;
-use taut_sbe_gen::Schema;
+use taut_sbe_gen::{Schema, Value};
 
 use super::arguments::Framing;
 use super::decode::Decoder;
@@ -185,4 +185,10 @@ fn a_layout_names_every_field_with_offset_length_and_type() {
         \x20      0      1  int8               pairs.n\n\
         \x20      -     1+  text               user  data\n";
     assert_eq!(layout, expected);
+}
+
+#[test]
+fn what_a_terminal_obeys_is_escaped_in_texts() {
+    let text = Value::Text("a\u{1b}\u{7f}\u{9b}\u{202e}b".to_owned());
+    assert_eq!(text.to_string(), "\"a\\u001b\\u007f\\u009b\\u202eb\"");
 }

@@ -196,6 +196,17 @@ fn the_reason_of_a_server_that_closes_is_told_though_its_stream_is_reset() {
 }
 
 #[test]
+fn an_echo_says_what_was_too_long_for_it() {
+    let echo = Echo::start(&["--message-bytes", "100"]);
+    // Most of it is unread when the server ends: the reason must not be lost in a reset.
+    let text = "x".repeat(100_000);
+    let made = output(&["connect", &echo.url, "--subscribe", &text]);
+    assert_eq!(made.status.code(), Some(1));
+    let told = words(&made);
+    assert!(told.contains("closed with 1009"), "{told}");
+}
+
+#[test]
 fn wrong_use_ends_with_exit_code_2_before_anything_starts() {
     for arguments in [
         &["connect", "http://127.0.0.1"][..],

@@ -62,13 +62,18 @@ impl fmt::Display for Value {
     }
 }
 
+/// As JSON writes it, and with every character escaped that a terminal would obey, or that changes
+/// the direction of what stands behind it.
 fn quoted(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     f.write_str("\"")?;
     for character in text.chars() {
         match character {
             '"' => f.write_str("\\\"")?,
             '\\' => f.write_str("\\\\")?,
-            '\0'..='\u{1f}' => write!(f, "\\u{:04x}", character as u32)?,
+            '\0'..='\u{1f}'
+            | '\u{7f}'..='\u{9f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2066}'..='\u{2069}' => write!(f, "\\u{:04x}", character as u32)?,
             _ => f.write_char(character)?,
         }
     }

@@ -316,6 +316,30 @@ fn a_lost_last_message_is_known_by_the_count_in_the_end_of_the_stream() {
 }
 
 #[test]
+fn what_was_sent_before_a_receiver_came_is_not_lost() {
+    let directory = tempfile::tempdir().expect("directory");
+    let file = |name: &str| directory.path().join(name).display().to_string();
+    let (first, late) = (file("first.csv"), file("late.csv"));
+    let channel = ipc("joined");
+    let early = receive(&channel, &["--csv", &first]);
+    let sender = send(&channel, &["--rate", "20000", "--count", "100000000"]);
+    await_lines(&first);
+    let joined = receive(&channel, &["--csv", &late]);
+    await_lines(&late);
+    signal_process(sender.id(), ProcessSignal::Terminate).expect("signal");
+    let (sent, early, joined) = (report(sender), report(early), report(joined));
+    let sent = count(&sent, "sent");
+    assert_eq!((count(&early, "received"), count(&early, "lost")), (sent, 0), "{early}");
+    let before = count(&joined, "sent_before");
+    assert!(before > 0, "{joined}");
+    assert_eq!(
+        (count(&joined, "received") + before, count(&joined, "lost")),
+        (sent, 0),
+        "{joined}"
+    );
+}
+
+#[test]
 fn count_ends_with_what_was_received_and_what_is_known_to_be_lost() {
     let [_, _, channel, ..] = channels("count");
     let lossy = ["--inject-loss", "0.5", "--seed", "5", "--count", "200"];
