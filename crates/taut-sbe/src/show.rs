@@ -122,13 +122,18 @@ impl<'w> Writer<'w> {
         if self.json { self.quoted(name.chars()) } else { self.out.write_str(name) }
     }
 
+    /// As JSON writes it, and with every character escaped that a terminal would obey, or that
+    /// changes the direction of what stands behind it.
     fn quoted(&mut self, text: impl Iterator<Item = char>) -> fmt::Result {
         self.out.write_str("\"")?;
         for character in text {
             match character {
                 '"' => self.out.write_str("\\\"")?,
                 '\\' => self.out.write_str("\\\\")?,
-                '\0'..=' ' if character != ' ' => {
+                '\0'..='\u{1f}'
+                | '\u{7f}'..='\u{9f}'
+                | '\u{202a}'..='\u{202e}'
+                | '\u{2066}'..='\u{2069}' => {
                     write!(self.out, "\\u{:04x}", character as u32)?;
                 }
                 _ => self.out.write_char(character)?,
