@@ -75,6 +75,25 @@ impl SideLevels {
         }
     }
 
+    /// The best level that is worse than this rank.
+    pub(crate) fn behind(&self, rank: i64) -> Option<u32> {
+        // Places of the window that are worse: none of a rank below it, all of one above it.
+        let worse = match self.place(rank) {
+            Some(place) => place,
+            None if rank < self.base => 0,
+            None => self.window.len(),
+        };
+        let near = self.used.last_below(worse).map(|place| (self.rank_at(place), place));
+        let at = self.far.ranks().partition_point(|&other| other < rank);
+        let far = at.checked_sub(1).map(|at| (self.far.ranks()[at], at));
+        match (near, far) {
+            (Some((near, place)), far) if far.is_none_or(|(far, _)| near > far) => {
+                Some(self.window[place])
+            }
+            (_, far) => far.map(|(_, at)| self.far.value(at)),
+        }
+    }
+
     #[inline(never)]
     fn find_far(&self, rank: i64) -> Option<u32> {
         self.far.find(rank).ok().map(|at| self.far.value(at))
@@ -299,6 +318,11 @@ mod tests {
                 prop_assert_eq!(levels.best(), map.last_key_value().map(|(r, l)| (*r, *l)));
                 prop_assert_eq!(levels.find(rank), map.get(&rank).copied());
             }
+            for rank in map.keys().flat_map(|&rank| [rank.saturating_sub(1), rank]) {
+                let behind = map.range(..rank).next_back().map(|(_, level)| *level);
+                prop_assert_eq!(levels.behind(rank), behind);
+            }
+            prop_assert_eq!(levels.behind(i64::MAX), map.range(..i64::MAX).next_back().map(|it| *it.1));
             let sorted: Vec<u32> = map.values().rev().copied().collect();
             prop_assert_eq!(levels.len(), sorted.len());
             prop_assert_eq!(levels.iter().collect::<Vec<_>>(), sorted.clone());

@@ -91,6 +91,21 @@ impl OrderBook {
         Some(Handle(self.levels[level].oldest))
     }
 
+    /// The best level of a side that is worse than this price, whether or not there is one at it.
+    #[must_use]
+    pub fn level_behind(&self, side: Side, price: HalfTicks) -> Option<Level<HalfTicks>> {
+        let level = self.sides[side.index()].behind(rank(side, price.0))?;
+        Some(self.levels[level].show())
+    }
+
+    /// Where the order stands that is next in the queue behind the one with this handle, which must
+    /// stand in the book.
+    #[must_use]
+    pub fn next_in_queue(&self, handle: Handle) -> Option<Handle> {
+        let newer = self.orders[handle.0].newer;
+        (newer != NONE).then_some(Handle(newer))
+    }
+
     /// The order that is first in line at a price.
     #[must_use]
     pub fn first_order_at(&self, side: Side, price: HalfTicks) -> Option<Order> {

@@ -44,6 +44,29 @@ fn keeps_orders_by_price_and_then_by_arrival() {
 }
 
 #[test]
+fn a_book_can_be_walked_from_any_order_and_any_price_on() {
+    let book = book_of(&[
+        order(1, Side::Buy, 10, 1),
+        order(2, Side::Buy, 12, 1),
+        order(3, Side::Buy, 10, 1),
+        order(4, Side::Sell, 20, 1),
+    ]);
+    let next = |id| {
+        let next = book.next_in_queue(book.find(OrderId(id)).expect("an order"));
+        next.map(|handle| book.order_at(handle).id.0)
+    };
+    assert_eq!([1, 2, 3, 4].map(next), [Some(3), None, None, None]);
+    let behind = |side, price| {
+        let level = book.level_behind(side, HalfTicks(price));
+        level.map(|level| (level.price.0, level.order_count))
+    };
+    assert_eq!([13, 12, 11, 10].map(|price| behind(Side::Buy, price)), {
+        [Some((12, 1)), Some((10, 2)), Some((10, 2)), None]
+    });
+    assert_eq!([i64::MIN, 20].map(|price| behind(Side::Sell, price)), [Some((20, 1)), None]);
+}
+
+#[test]
 fn removing_the_oldest_a_middle_one_and_the_newest_loses_nobody() {
     let orders: Vec<Order> = (1..=6).map(|id| order(id, Side::Sell, 10, 1)).collect();
     for (gone, left) in
