@@ -49,6 +49,11 @@ pub(crate) struct LinkState {
     pub(crate) is_in_batch: bool,
     /// The gateway is to be asked for all books, and could not be yet.
     pub(crate) wants_books: bool,
+    /// Pieces of books from before this place of the market ring are of no use: events behind them
+    /// are lost.
+    pub(crate) books_from: u64,
+    /// They were lost before the gateway told what to begin with: such a piece is asked for again.
+    pub(crate) has_begun_late: bool,
     pub(crate) counters: StrategyCounters,
 }
 
@@ -149,6 +154,16 @@ impl<'m> Link<'m> {
             broadcast::Polled::NewWriter(_) => Item::Nothing,
             broadcast::Polled::Empty => return None,
         })
+    }
+
+    /// The market ring went on without the reader.
+    pub(crate) fn overtaken(&mut self, events: u64) {
+        let lapped = &mut self.state.counters.lapped;
+        *lapped = lapped.saturating_add(events);
+        if let Some(ends) = &self.ends {
+            self.state.books_from = ends.ticks.position();
+            self.state.has_begun_late = !self.state.has_begun;
+        }
     }
 
     /// Has the gateway ring with what it tells next.

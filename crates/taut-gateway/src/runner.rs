@@ -291,6 +291,12 @@ impl<'m, S: Strategy> StrategyRunner<'m, S> {
                 self.replicas.on_gateway(place, event);
                 self.on_gateway(clock, place, stamp, event);
             }
+            Reply::Market(_) if stamp.position < link.state.books_from => {
+                if std::mem::take(&mut link.state.has_begun_late) {
+                    link.state.wants_books = true;
+                    self.ask_for_books(place);
+                }
+            }
             Reply::Market(event) => {
                 let told = replica.on_book(event.instrument, &event.kind);
                 self.tell(clock, place, event, told, Mark::default());
@@ -362,8 +368,7 @@ impl<'m, S: Strategy> StrategyRunner<'m, S> {
     #[cold]
     fn overtaken(&mut self, clock: &Clock, place: usize, events: u64) {
         let Some(link) = self.links.get_mut(place) else { return };
-        let lapped = &mut link.state.counters.lapped;
-        *lapped = lapped.saturating_add(events);
+        link.overtaken(events);
         if !link.state.has_begun {
             return;
         }
