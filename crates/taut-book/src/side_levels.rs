@@ -322,7 +322,8 @@ mod tests {
                 let behind = map.range(..rank).next_back().map(|(_, level)| *level);
                 prop_assert_eq!(levels.behind(rank), behind);
             }
-            prop_assert_eq!(levels.behind(i64::MAX), map.range(..i64::MAX).next_back().map(|it| *it.1));
+            let best = map.range(..i64::MAX).next_back().map(|(_, level)| *level);
+            prop_assert_eq!(levels.behind(i64::MAX), best);
             let sorted: Vec<u32> = map.values().rev().copied().collect();
             prop_assert_eq!(levels.len(), sorted.len());
             prop_assert_eq!(levels.iter().collect::<Vec<_>>(), sorted.clone());

@@ -60,6 +60,11 @@ impl MarketSink for Changes {
             self.len += usize::from(!is_first);
         }
     }
+
+    /// Clients look them up: of them there is no most.
+    fn takes_listed_orders(&self) -> bool {
+        false
+    }
 }
 
 #[cfg(test)]

@@ -72,6 +72,9 @@ counters! {
         retransmitted,
         /// Packets that were no packets of this feed.
         malformed,
+        /// How often more single orders rested in a book than there is room for: none of it are
+        /// told until they fit.
+        book_order_overflows,
         /// Receive calls of the feed's sockets that failed: such a line is silent for now.
         receive_errors,
         /// How often the feed's other addresses were taken.

@@ -2,12 +2,12 @@
 
 use std::collections::VecDeque;
 
-use taut_market_data::Event;
+use taut_market_data::{Batch, Event, EventKind};
 use taut_sys::Clock;
-use taut_types::{AccountId, ClientOrderId, InstrumentId, Nanos};
+use taut_types::{AccountId, ClientOrderId, InstrumentId, Nanos, Side};
 
 use crate::alarms::Alarms;
-use crate::client::{Client, Entry, GatewayState, RequestQueue, Rest};
+use crate::client::{Client, Entry, GatewayState, RequestQueue, Rest, listed};
 use crate::mark::Mark;
 use crate::message::{
     ACCOUNTS, GatewayEvent, GatewayStatus, OrderUpdate, Position, Request, TickStamps,
@@ -215,6 +215,9 @@ impl<S: Strategy> Client for FusedClient<S> {
                 (entry.exchange_time, entry.receive_time) =
                     (event.exchange_time, event.receive_time);
                 strategy.on_market(event.receive_time, event, entry);
+                if matches!(event.kind, EventKind::Begin(Batch::Orders)) {
+                    tell_orders(event, strategy, entry);
+                }
             }
             strategy.on_batch_end(entry.receive_time, entry);
         });
@@ -297,6 +300,24 @@ impl<S: Strategy> Client for FusedClient<S> {
             strategy.on_timer(now, entry);
         });
         self.rest = rest;
+    }
+}
+
+/// Tells the orders of a list, which begins with this event.
+#[cold]
+fn tell_orders<Q: RequestQueue, G: GatewayState>(
+    begin: &Event,
+    strategy: &mut impl Strategy,
+    entry: &mut Entry<'_, Q, G>,
+) {
+    let (state, id) = (entry.state, begin.instrument);
+    let instrument = state.instruments().get(id.0 as usize);
+    let Some((instrument, book)) = instrument.zip(state.orders(id)) else { return };
+    for order in Side::BOTH.into_iter().flat_map(|side| book.orders(side)) {
+        if let Some(order) = listed(instrument, &order) {
+            let event = Event { kind: EventKind::OrderAdd(order), ..*begin };
+            strategy.on_market(event.receive_time, &event, entry);
+        }
     }
 }
 

@@ -703,7 +703,7 @@ impl<C: Client, F: FeedHandler, O: Observer, H: OrderHandler> Core<'_, C, F, O, 
             self.awaits_answer = self.client.answers_later();
         }
         self.serve_requests(io)?;
-        self.feed.set_recovering(io, !self.market.is_sound())
+        self.feed.set_recovering(io, self.market.needs_snapshots())
     }
 
     /// Takes bytes of the venue's order entry, one message after the other: whoever is told of one

@@ -148,6 +148,12 @@ impl<F: FeedHandler> Market<F> {
         self.feed.is_whole()
     }
 
+    /// Whether snapshots are to be received.
+    #[inline]
+    pub(crate) fn needs_snapshots(&self) -> bool {
+        self.feed.needs_snapshots()
+    }
+
     /// Whether the book of each of these was made sound, or has no room.
     pub(crate) fn has_joined(&self, instruments: &[Instrument]) -> bool {
         let full = Soundness::Stale(Staleness::BookFull);

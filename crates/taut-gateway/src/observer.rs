@@ -18,7 +18,8 @@ pub trait Observer {
     }
 
     /// The market changed so, as the client is told next: the events of one frame. `feed` has the
-    /// books as they are behind all of them.
+    /// books as they are behind all of them, and the orders of a list that begins and ends among
+    /// them.
     #[inline]
     fn on_market(&mut self, _events: &[Event], _feed: &impl FeedHandler) {}
 

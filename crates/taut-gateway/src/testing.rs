@@ -1,6 +1,6 @@
 //! What a gateway knows, for tests that have none.
 
-use taut_book::LevelBook;
+use taut_book::{LevelBook, OrderBook};
 use taut_market_data::{BestPrices, SessionStatistics, Soundness, TradingStatus};
 use taut_oms::Balance;
 use taut_types::{ClientOrderId, Instrument, InstrumentId, Lots, Price, Qty, Symbol, TickStep};
@@ -15,6 +15,8 @@ pub struct Known {
     pub instruments: Vec<Instrument>,
     pub book: LevelBook,
     pub soundness: Soundness,
+    /// Single orders by instrument, and whether they are known; none where they are not told.
+    pub book_orders: Vec<(OrderBook, bool)>,
     pub statistics: SessionStatistics,
     pub status: Option<TradingStatus>,
     pub orders: Vec<OpenOrder>,
@@ -40,6 +42,7 @@ impl Known {
             instruments: (0..instruments).map(instrument).collect(),
             book: LevelBook::with_capacity(1 << 10),
             soundness: Soundness::Sound,
+            book_orders: Vec::new(),
             statistics: SessionStatistics::default(),
             status: None,
             orders: Vec::new(),
@@ -74,6 +77,13 @@ impl GatewayState for Known {
     }
     fn soundness(&self, _: InstrumentId) -> Soundness {
         self.soundness
+    }
+    fn tells_orders(&self) -> bool {
+        !self.book_orders.is_empty()
+    }
+    fn orders(&self, instrument: InstrumentId) -> Option<&OrderBook> {
+        let (book, is_known) = self.book_orders.get(instrument.0 as usize)?;
+        is_known.then_some(book)
     }
     fn best(&self, _: InstrumentId) -> BestPrices {
         BestPrices::of(&self.book)

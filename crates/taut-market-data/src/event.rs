@@ -140,7 +140,9 @@ pub enum EventKind {
         /// may the book be acted upon.
         is_final: bool,
     },
-    /// Whether the book of the instrument can be trusted, from here on.
+    /// Whether the book of the instrument can be trusted, from here on. Where single orders are
+    /// told, they are listed ([`Batch::Orders`]) after each time that it says so, and none is told
+    /// before.
     Book(Soundness),
     /// A figure of the session, where the venue says it.
     Statistic(Statistic),
@@ -155,6 +157,11 @@ pub enum Batch {
     BestLevels,
     /// What changed.
     Update,
+    /// All orders that rest, as [`EventKind::OrderAdd`], those of a price in the order of their
+    /// priority: forget the orders that were known before; the levels are as they were. An
+    /// [`EventKind::End`] that is not final says that the orders are not known: none is told until
+    /// they are listed again.
+    Orders,
 }
 
 /// The state of a price level.
@@ -410,6 +417,13 @@ impl fmt::Display for Staleness {
 pub trait MarketSink {
     /// Takes an event.
     fn on_event(&mut self, context: &Context<'_>, event: &Event);
+
+    /// Whether the orders of a list ([`Batch::Orders`]) are to be handed over one by one. One that
+    /// looks them up ([`FeedHandler::orders`](crate::FeedHandler::orders)) does without them, and
+    /// is handed the list's beginning and end.
+    fn takes_listed_orders(&self) -> bool {
+        true
+    }
 }
 
 impl<F: FnMut(&Context<'_>, &Event)> MarketSink for F {

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use taut_book::LevelBook;
+use taut_book::{LevelBook, OrderBook};
 use taut_types::{Instrument, InstrumentId, Nanos, SequenceNumber};
 
 use crate::event::{BestPrices, MarketSink, Soundness};
@@ -58,6 +58,8 @@ pub struct FeedCounters {
     pub requests: u64,
     /// Frames that were malformed.
     pub malformed: u64,
+    /// How often more single orders rested in a book than there is room for.
+    pub order_overflows: u64,
 }
 
 /// What one of two lines brought.
@@ -119,6 +121,13 @@ pub trait FeedHandler {
     /// Whether every book is sound, and no snapshot is waited for.
     fn is_whole(&self) -> bool;
 
+    /// Whether snapshots are needed: of a book that is not sound, or of one whose single orders are
+    /// to be told and are not known.
+    #[inline]
+    fn needs_snapshots(&self) -> bool {
+        !self.is_whole()
+    }
+
     /// Brings the books up to date with what was kept for it, and tells of those that became sound
     /// or stale.
     fn recover(&mut self, now: Nanos, sink: &mut impl MarketSink);
@@ -151,6 +160,18 @@ pub trait FeedHandler {
     /// The book of an instrument; nothing of one that is not followed.
     fn book(&self, instrument: InstrumentId) -> Option<&LevelBook>;
 
+    /// Whether single orders are told, where they are known.
+    fn tells_orders(&self) -> bool {
+        false
+    }
+
+    /// The single orders of an instrument that rest, as they were told last; nothing where they are
+    /// not told, or not known. The owner of each is its number among those that came: of two in a
+    /// queue the higher one is behind. Prices are in the instrument's half ticks.
+    fn orders(&self, _instrument: InstrumentId) -> Option<&OrderBook> {
+        None
+    }
+
     /// How many of the numbers up to this one were neither applied nor recovered.
     fn lost(&self, last: SequenceNumber) -> u64;
 
@@ -162,7 +183,8 @@ pub trait FeedHandler {
         false
     }
 
-    /// The most events of a frame, with what [`recover`](Self::recover) tells behind them.
+    /// The most events of a frame, with what [`recover`](Self::recover) tells behind them, but for
+    /// the orders of lists.
     fn events_max(&self) -> usize;
 }
 

@@ -50,6 +50,7 @@ mod loading;
 mod message;
 mod packet;
 mod places;
+mod queues;
 mod reader;
 mod snapshot;
 #[cfg(test)]

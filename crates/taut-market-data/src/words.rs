@@ -37,6 +37,7 @@ codes! { Batch, batch_code, batch_of,
     0 = Batch::Snapshot => Batch::Snapshot,
     1 = Batch::BestLevels => Batch::BestLevels,
     2 = Batch::Update => Batch::Update,
+    3 = Batch::Orders => Batch::Orders,
 }
 
 codes! { TradingStatus, status_code, status_of,
@@ -289,7 +290,7 @@ mod tests {
     #[test]
     fn every_event_is_itself_again() {
         let kinds = kinds();
-        assert_eq!(kinds.len(), 12 + 5 + 3 + 3 + 5 + 8 + 7 + 7);
+        assert_eq!(kinds.len(), 12 + 5 + 3 + 4 + 5 + 8 + 7 + 7);
         for kind in kinds {
             let event = Event {
                 instrument: InstrumentId::UNKNOWN,

@@ -81,6 +81,8 @@ pub struct GatewaySettings {
     pub keep_warm: bool,
     /// Strategies are told of single orders of the market too, where the feed has them.
     pub market_by_order: bool,
+    /// Single orders of a book that are followed for them. Of a book with more they are not told.
+    pub book_orders: usize,
     /// For how many instruments a gateway that runs by itself takes room: those that a reload of
     /// its file adds have it. Without it a quarter more than there are at the start, 16 at least.
     pub instruments_max: Option<usize>,
@@ -93,6 +95,7 @@ impl Default for GatewaySettings {
             orders: 1 << 16,
             keep_warm: true,
             market_by_order: false,
+            book_orders: 1 << 14,
             instruments_max: None,
         }
     }
@@ -101,7 +104,11 @@ impl Default for GatewaySettings {
 impl GatewaySettings {
     /// Every value that cannot be.
     pub(crate) fn mistakes(&self) -> Vec<RunnerError> {
-        let sizes = [("gateway.levels", self.levels), ("gateway.orders", self.orders)];
+        let sizes = [
+            ("gateway.levels", self.levels),
+            ("gateway.orders", self.orders),
+            ("gateway.book_orders", self.book_orders),
+        ];
         let wrong = sizes.into_iter().filter(|(_, size)| !(1..=1 << 24).contains(size));
         wrong.map(|(key, size)| RunnerError::setting(key, size, "from 1 to 16777216")).collect()
     }

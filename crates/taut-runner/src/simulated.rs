@@ -259,7 +259,9 @@ fn open_gateway<'m, S: Strategy>(
     };
     let mut feed =
         NativeFeed::new(&feed, clock.now()).map_err(|error| RunnerError::Run(error.to_string()))?;
-    feed.tell_orders(settings.gateway.market_by_order);
+    if settings.gateway.market_by_order {
+        feed.tell_orders(settings.gateway.book_orders);
+    }
     let client = FusedClient::new(strategy);
     Gateway::on_kernel(host, &config, clock, input, feed, client, regions)
         .map_err(|error| RunnerError::Run(format!("the gateway: {error}")))

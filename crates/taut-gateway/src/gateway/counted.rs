@@ -39,6 +39,7 @@ impl<C: Client, F: FeedHandler, K: Kernel, O: Observer, H: OrderHandler>
             retransmit_requests: feed.requests,
             retransmitted: feed.retransmitted,
             malformed: feed.malformed,
+            book_order_overflows: feed.order_overflows,
             receive_errors: self.core.feed.receive_errors(),
             feed_backups: self.core.feed.backups_taken(),
             live: self.core.market.is_sound().into(),

@@ -1,6 +1,6 @@
 //! What a gateway knows, as its clients may look it up.
 
-use taut_book::LevelBook;
+use taut_book::{LevelBook, OrderBook};
 use taut_market_data::{BestPrices, FeedHandler, SessionStatistics, Soundness, TradingStatus};
 use taut_oms::Balance;
 use taut_types::{AccountId, ClientOrderId, Instrument, InstrumentId};
@@ -33,6 +33,14 @@ impl<F: FeedHandler, H: OrderHandler> GatewayState for Known<'_, F, H> {
 
     fn soundness(&self, instrument: InstrumentId) -> Soundness {
         self.market.feed().soundness(instrument)
+    }
+
+    fn tells_orders(&self) -> bool {
+        self.market.feed().tells_orders()
+    }
+
+    fn orders(&self, instrument: InstrumentId) -> Option<&OrderBook> {
+        self.market.feed().orders(instrument)
     }
 
     fn best(&self, instrument: InstrumentId) -> BestPrices {

@@ -229,7 +229,7 @@ impl DepthBook {
 
     fn begin(&mut self, batch: Batch, context: &Context<'_>) {
         self.mode = match batch {
-            Batch::BestLevels => Mode::Skip,
+            Batch::BestLevels | Batch::Orders => Mode::Skip,
             Batch::Snapshot if self.needs_snapshot(context.sequence.last) => {
                 self.book.clear();
                 Mode::Load

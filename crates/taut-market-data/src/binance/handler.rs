@@ -480,6 +480,7 @@ impl FeedHandler for BinanceFeed {
             requests: self.requests,
             malformed: self.malformed,
             retransmitted: 0,
+            order_overflows: 0,
         }
     }
 

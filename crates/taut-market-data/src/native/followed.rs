@@ -1,6 +1,7 @@
 //! The books that follow the feed, each found by its instrument's number at once.
 
 mod more;
+mod orders;
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -16,14 +17,13 @@ use crate::native::error::NativeConfigError;
 use crate::native::message::Message;
 use crate::native::packet::PacketFlags;
 use crate::native::places::Places;
+use crate::native::queues::{OrderQueues, WAITING};
 use crate::native::reader::PacketReader;
 
 /// The table from numbers to books is as long as the highest number.
 const NUMBER_MAX: u32 = 1 << 20;
 /// In the table: nobody follows this number.
 const NOT_FOLLOWED: u32 = u32::MAX;
-/// Instead of the number of a packet: the book needs a snapshot, and no packet is for it.
-const WAITING: u64 = u64::MAX;
 
 /// A book, and how far it is.
 #[derive(Debug)]
@@ -224,6 +224,7 @@ pub(crate) struct Followed {
     touched: Vec<u32>,
     /// Books of instruments that may be added.
     spare: Vec<LevelBook>,
+    pub(crate) orders: OrderQueues,
 }
 
 impl Followed {
@@ -242,6 +243,7 @@ impl Followed {
             own_places,
             touched: Vec::with_capacity(instruments.len()),
             spare: Vec::new(),
+            orders: OrderQueues::default(),
         })
     }
 
@@ -396,33 +398,6 @@ impl Followed {
         failures
     }
 
-    /// Tells what a packet says of single orders. One that is malformed anywhere says nothing.
-    #[cold]
-    pub(crate) fn tell_orders(
-        &self,
-        received: Nanos,
-        packet: &PacketReader<'_>,
-        sink: &mut impl MarketSink,
-    ) {
-        let header = packet.header();
-        if packet.messages().any(|message| message.is_err()) {
-            return;
-        }
-        for message in packet.messages() {
-            let Ok(Message::Event(instrument, kind)) = message else { continue };
-            let is_order = matches!(
-                kind,
-                EventKind::OrderAdd(_)
-                    | EventKind::OrderReduce { .. }
-                    | EventKind::OrderDelete { .. }
-            );
-            let told = |book: &&FollowedBook| book.is_told() && header.sequence.0 > book.as_of;
-            if let Some(book) = self.get(instrument).filter(told).filter(|_| is_order) {
-                book.origin(received, header.sending_time, header.sequence).hand(kind, sink);
-            }
-        }
-    }
-
     /// The transaction is complete: tells the tops that it has changed.
     #[inline]
     pub(crate) fn end_transaction(
@@ -470,6 +445,7 @@ impl Followed {
             }
             true
         });
+        self.apply_kept_orders(sequence, &packet);
         Some(failures)
     }
 

@@ -7,7 +7,7 @@
 
 use alloc::vec::Vec;
 
-use taut_book::LevelBook;
+use taut_book::{LevelBook, OrderBook};
 use taut_types::{Instrument, InstrumentId, Nanos, Price, Qty, SequenceNumber, Symbol};
 
 use crate::event::{BestPrices, EventKind, MarketSink, Soundness, Staleness};
@@ -16,10 +16,11 @@ use crate::handler::{FeedCounters, FeedHandler, FeedRequest, FollowError, LineCo
 use crate::native::block::{InstrumentDefinition, SnapshotBegin};
 use crate::native::error::NativeConfigError;
 use crate::native::followed::{Failures, Followed};
-use crate::native::loading::{Loaded, Loading};
+use crate::native::loading::{Loaded, Loading, OrderList};
 use crate::native::message::Message;
 use crate::native::packet::{PACKET_BYTES_MAX, PacketFlags};
 use crate::native::places::Places;
+use crate::native::queues::OrderQueues;
 use crate::native::reader::PacketReader;
 
 /// The most events of a packet but the tops: what it holds of the smallest.
@@ -68,6 +69,8 @@ pub struct NativeFeed {
     told: Soundness,
     /// Whether every book was told to be sound.
     are_all_sound: bool,
+    /// The same, and single orders are known where they are to be told.
+    is_complete: bool,
     /// A book changed between waiting and not since then, or has overtaken packets.
     has_news: bool,
     /// Some book was good since the feed began.
@@ -118,6 +121,7 @@ impl NativeFeed {
             level_capacity: config.level_capacity,
             told: Soundness::Stale(Staleness::Joining),
             are_all_sound: false,
+            is_complete: false,
             has_news: false,
             has_base: false,
             jumped: 0,
@@ -145,12 +149,27 @@ impl NativeFeed {
         self.contradicted.reserve_exact(self.terms.len() + more);
     }
 
-    /// Whether single orders are told too, those that come, become smaller and leave, behind the
-    /// levels and trades of their packet. What rested before the feed was followed, or changed in a
-    /// gap, is not told order by order: who keeps queues knows less than the book by price. Cost,
-    /// where they are: another reading of each packet.
-    pub const fn tell_orders(&mut self, tells: bool) {
-        self.tells_orders = tells;
+    /// Has single orders followed and told, too, with room for so many in each book. Before
+    /// anything is heard, and behind [`reserve_instruments`](Self::reserve_instruments). Takes all
+    /// memory for it: 64 bytes for each order and 72 for each level of each book, and of one more.
+    ///
+    /// Whenever a book becomes sound, the orders that rest are listed, those of a price in the
+    /// order of their priority ([`Batch::Orders`](crate::Batch::Orders)); from then on those are
+    /// told that come, become smaller and leave, behind the levels and trades of their packet.
+    /// Where more rest than there is room for, or the feed contradicts itself, a list that is not
+    /// final says that they are not known: the book by price stays sound, and a snapshot of orders
+    /// that fit lists them again. Cost, where they are: another reading of each packet; the last
+    /// part of a snapshot puts its orders into queues at once.
+    pub fn tell_orders(&mut self, order_capacity: usize) {
+        self.tells_orders = true;
+        let books = self.followed.books.iter().zip(&self.terms);
+        // Its terms were an instrument's.
+        let instruments = books.filter_map(|(book, (symbol, tick, lot))| {
+            Instrument::new(book.instrument, *symbol, *tick, *lot).ok()
+        });
+        let sizes = (order_capacity, self.level_capacity);
+        self.followed.orders = OrderQueues::new(instruments, self.followed.room(), sizes);
+        self.loading.load_orders(order_capacity);
     }
 
     /// The arbiter, to look at.
@@ -175,6 +194,7 @@ impl NativeFeed {
     ) {
         if self.tells_orders {
             self.followed.tell_orders(received, packet, sink);
+            self.note_orders();
         }
         match self.followed.take_statuses(packet) {
             Some(false) => {}
@@ -202,6 +222,14 @@ impl NativeFeed {
         self.recount();
     }
 
+    /// Single orders became unknown, or some changed and were not told.
+    #[cold]
+    fn note_orders(&mut self) {
+        if self.followed.orders.take_news() {
+            self.recount();
+        }
+    }
+
     /// The feed began anew, or was invalidated: no book is good any more.
     #[cold]
     fn check_base(&mut self) {
@@ -219,8 +247,10 @@ impl NativeFeed {
     #[cold]
     fn recount(&mut self) {
         self.has_news = true;
+        self.followed.orders_wait_with_books();
         let waiting = || self.followed.books.iter().filter(|book| book.is_waiting());
-        self.arbiter.keep_applied(waiting().next().is_some());
+        let are_orders_known = self.followed.orders.are_known();
+        self.arbiter.keep_applied(waiting().next().is_some() || !are_orders_known);
         // For a book without room nothing is missing that a packet could bring.
         if waiting().all(|book| book.is_full()) {
             self.jumped = 0;
@@ -253,12 +283,19 @@ impl NativeFeed {
                     if self.arbiter.sequencer().stream_id() == Some(stream) =>
                 {
                     let at = self.followed.place(part.part.instrument);
-                    let is_live = self.arbiter.sequencer().is_live();
-                    match self.followed.books.get(at) {
-                        Some(book) if book.is_waiting() || !is_live => {
-                            self.loading.part(at, stream, &part)
-                        }
-                        _ => Loaded::Nothing,
+                    match self.wants_part(at) {
+                        true => self.loading.part(at, stream, &part),
+                        false => Loaded::Nothing,
+                    }
+                }
+                Ok(Message::SnapshotOrders(part))
+                    if self.tells_orders
+                        && self.arbiter.sequencer().stream_id() == Some(stream) =>
+                {
+                    let at = self.followed.place(part.part.instrument);
+                    match self.wants_part(at) {
+                        true => self.loading.order_part(at, stream, &part),
+                        false => Loaded::Nothing,
                     }
                 }
                 Ok(Message::InstrumentDefinition(definition))
@@ -287,6 +324,13 @@ impl NativeFeed {
                 }
             }
         }
+    }
+
+    /// Whether the book in this place may need a part of a snapshot: its beginning may come later.
+    fn wants_part(&self, at: usize) -> bool {
+        let Some(book) = self.followed.books.get(at) else { return false };
+        let is_live = self.arbiter.sequencer().is_live();
+        book.is_waiting() || !is_live || self.followed.orders.is_waiting(at)
     }
 
     /// Holds what the feed says of an instrument against what is known of it.
@@ -324,24 +368,61 @@ impl NativeFeed {
         let at = self.followed.place(begin.instrument);
         let Some(book) = self.followed.books.get(at) else { return Loaded::Nothing };
         let is_missed = !feed.is_live() && begin.last_sequence > feed.last();
-        if book.is_waiting() || (is_missed && book.is_behind(begin.last_sequence)) {
+        let needs_orders = self.followed.orders.is_waiting(at);
+        let is_ahead = is_missed && book.is_behind(begin.last_sequence);
+        if book.is_waiting() || is_ahead || needs_orders {
             self.loading.begin(at, stream, begin)
         } else {
             Loaded::Nothing
         }
     }
 
-    /// A snapshot is whole: it becomes the book.
+    /// A snapshot is whole: it becomes the book, or its orders alone become the book's.
     fn complete(&mut self, now: Nanos, place: usize) {
-        let Some((at, last, loaded)) = self.loading.take(place) else { return };
-        let Some(book) = self.followed.books.get_mut(at) else { return };
+        let Some(snapshot) = self.loading.take(place) else { return };
+        let (at, last) = (snapshot.at, snapshot.last);
+        let Followed { books, orders, .. } = &mut self.followed;
+        let Some(book) = books.get_mut(at) else { return };
         let applied = self.arbiter.sequencer().last();
         // Late packets may have closed the gap meanwhile, and another snapshot been newer.
-        if !book.is_waiting() && (last <= applied || !book.is_behind(last)) {
+        let needs_levels = book.is_waiting() || (last > applied && book.is_behind(last));
+        if !needs_levels && !orders.is_waiting(at) {
             return;
         }
-        book.replace(loaded, last);
-        self.snapshots += 1;
+        let has_orders = match snapshot.orders {
+            OrderList::All(parts) => {
+                if !orders.build(at, parts.in_order(), snapshot.book) {
+                    self.malformed += 1;
+                    return;
+                }
+                orders.replace(at, last);
+                true
+            }
+            OrderList::TooMany => {
+                orders.overflow(at);
+                false
+            }
+            OrderList::Nothing => {
+                orders.wait(at);
+                false
+            }
+        };
+        if needs_levels {
+            book.replace(snapshot.book, last);
+            self.snapshots += 1;
+            self.catch_up(at, last, applied);
+        }
+        if has_orders {
+            let feed = self.arbiter.sequencer();
+            let kept = (last.0 + 1..=applied.0).map(|number| feed.stored(SequenceNumber(number)));
+            self.followed.catch_up_orders(at, kept);
+        }
+        self.jump(now);
+        self.recount();
+    }
+
+    /// Brings the book in this place up to date with the packets from `last` on.
+    fn catch_up(&mut self, at: usize, last: SequenceNumber, applied: SequenceNumber) {
         for sequence in last.0 + 1..=applied.0 {
             let kept = self.arbiter.sequencer().stored(SequenceNumber(sequence));
             let is_well =
@@ -355,8 +436,6 @@ impl NativeFeed {
                 break;
             }
         }
-        self.jump(now);
-        self.recount();
     }
 
     /// Gives a gap up that no book needs closed, or that nothing will close: the books with a
@@ -449,7 +528,7 @@ impl FeedHandler for NativeFeed {
     fn follow(&mut self, instrument: &Instrument, number: InstrumentId) -> Result<(), FollowError> {
         self.followed.follow(instrument, number)?;
         self.terms.push((instrument.symbol(), instrument.tick(), instrument.lot()));
-        self.are_all_sound = false;
+        (self.are_all_sound, self.is_complete) = (false, false);
         self.recount();
         Ok(())
     }
@@ -464,6 +543,11 @@ impl FeedHandler for NativeFeed {
     #[inline]
     fn is_whole(&self) -> bool {
         self.are_all_sound && self.is_settled()
+    }
+
+    #[inline]
+    fn needs_snapshots(&self) -> bool {
+        !self.is_complete || !self.is_settled()
     }
 
     #[cold]
@@ -487,6 +571,7 @@ impl FeedHandler for NativeFeed {
         if !failures.is_none() {
             self.note(failures);
         }
+        self.note_orders();
         let current = self.arbiter.soundness();
         if current == self.told && !self.has_news {
             return;
@@ -508,8 +593,10 @@ impl FeedHandler for NativeFeed {
             }
             book.soundness = current;
         }
-        self.are_all_sound =
-            self.followed.books.iter().all(|book| book.soundness == Soundness::Sound);
+        self.has_news |= self.followed.tell_lists(now, last, sink);
+        let Followed { books, orders, .. } = &self.followed;
+        self.are_all_sound = books.iter().all(|book| book.soundness == Soundness::Sound);
+        self.is_complete = self.are_all_sound && orders.are_known();
     }
 
     fn handle_timeout(&mut self, now: Nanos) {
@@ -544,6 +631,14 @@ impl FeedHandler for NativeFeed {
         self.followed.own(instrument).map(|book| &book.book)
     }
 
+    fn tells_orders(&self) -> bool {
+        self.tells_orders
+    }
+
+    fn orders(&self, instrument: InstrumentId) -> Option<&OrderBook> {
+        self.followed.own_orders(instrument)
+    }
+
     fn lost(&self, last: SequenceNumber) -> u64 {
         let recovered = self.arbiter.sequencer().counters().recovered;
         self.arbiter.sequencer().lost(last) + self.jumped.min(recovered)
@@ -563,7 +658,8 @@ impl FeedHandler for NativeFeed {
             retransmitted: again.first,
             silences: a.silences + b.silences,
             requests: self.arbiter.restarts_and_requests().1,
-            malformed: self.malformed,
+            malformed: self.malformed + self.followed.orders.malformed,
+            order_overflows: self.followed.orders.overflows,
         }
     }
 
@@ -572,7 +668,9 @@ impl FeedHandler for NativeFeed {
     }
 
     fn events_max(&self) -> usize {
-        EVENTS_MAX + 3 * (self.followed.books.len() + self.followed.room())
+        // A status, soundness and top of each, beginning and end of a list.
+        let of_each = if self.tells_orders { 5 } else { 3 };
+        EVENTS_MAX + of_each * (self.followed.books.len() + self.followed.room())
     }
 }
 

@@ -1,10 +1,13 @@
 //! Snapshots while their packets come in.
 
+mod orders;
+
 use taut_book::{BookError, LevelAction, LevelBook};
 use taut_types::SequenceNumber;
 
 use crate::native::block::SnapshotBegin;
-use crate::native::message::SnapshotLevels;
+use crate::native::loading::orders::OrderParts;
+use crate::native::message::{SnapshotLevels, SnapshotOrders};
 
 /// Snapshots that are put together at a time. The venue sends one after the other, but small ones
 /// follow so closely that the network mixes them.
@@ -30,6 +33,31 @@ pub(crate) struct Loading {
     slots: [Slot; COUNT],
     /// How many were begun.
     begun: u64,
+    /// Whether their single orders are put together, too.
+    has_orders: bool,
+}
+
+/// A complete snapshot.
+#[derive(Debug)]
+pub(crate) struct Snapshot<'a> {
+    /// The place of the book that it is for.
+    pub(crate) at: usize,
+    /// The last packet that it contains.
+    pub(crate) last: SequenceNumber,
+    /// The book to exchange for that one.
+    pub(crate) book: &'a mut LevelBook,
+    pub(crate) orders: OrderList<'a>,
+}
+
+/// What a complete snapshot says of single orders.
+#[derive(Debug)]
+pub(crate) enum OrderList<'a> {
+    /// Nothing: the feed has none, or nobody wants them.
+    Nothing,
+    /// More than there is room for.
+    TooMany,
+    /// All.
+    All(&'a mut OrderParts),
 }
 
 /// Which snapshot it is.
@@ -47,21 +75,37 @@ struct Slot {
     of: Option<Of>,
     /// Which of all it is, counted.
     number: u64,
-    /// The last packet that it contains, and how many levels it has: its first packet says so,
-    /// which need not come first.
-    head: Option<(SequenceNumber, u32)>,
+    /// What its first packet says of it, which need not come first.
+    head: Option<Head>,
     /// How many levels have come.
     levels: u32,
+    orders: OrderParts,
+}
+
+/// What the first packet of a snapshot says.
+#[derive(Clone, Copy, Debug)]
+struct Head {
+    /// The last packet that the snapshot contains.
+    last: SequenceNumber,
+    levels: u32,
+    orders: usize,
 }
 
 impl Slot {
     /// What the slot in this place is now.
     const fn outcome(&self, place: usize) -> Loaded {
-        match self.head {
-            Some((_, levels)) if levels == self.levels => Loaded::Complete(place),
-            Some((_, levels)) if levels < self.levels => Loaded::Malformed,
+        let Some(head) = self.head else { return Loaded::Nothing };
+        let has_all = self.has_too_many_orders(head) || self.orders.len() == head.orders;
+        match self.levels {
+            levels if levels > head.levels || self.orders.len() > head.orders => Loaded::Malformed,
+            levels if levels == head.levels && has_all => Loaded::Complete(place),
             _ => Loaded::Nothing,
         }
+    }
+
+    /// Whether its orders are not waited for.
+    const fn has_too_many_orders(&self, head: Head) -> bool {
+        self.orders.is_full() || head.orders > self.orders.capacity()
     }
 }
 
@@ -73,8 +117,18 @@ impl Loading {
             number: 0,
             head: None,
             levels: 0,
+            orders: OrderParts::with_capacity(0),
         };
-        Self { slots: core::array::from_fn(slot), begun: 0 }
+        Self { slots: core::array::from_fn(slot), begun: 0, has_orders: false }
+    }
+
+    /// Puts single orders together from now on, with room for so many of a book.
+    pub(crate) fn load_orders(&mut self, order_capacity: usize) {
+        self.clear();
+        self.has_orders = true;
+        for slot in &mut self.slots {
+            slot.orders = OrderParts::with_capacity(order_capacity);
+        }
     }
 
     /// Forgets all of them.
@@ -87,7 +141,8 @@ impl Loading {
         let Some((place, slot)) = self.slot(Of { at, stream, id: begin.snapshot_id }) else {
             return Loaded::Nothing;
         };
-        slot.head = Some((begin.last_sequence, begin.level_count));
+        let SnapshotBegin { last_sequence: last, level_count: levels, order_count, .. } = *begin;
+        slot.head = Some(Head { last, levels, orders: order_count as usize });
         self.conclude(place)
     }
 
@@ -113,12 +168,34 @@ impl Loading {
         self.conclude(place)
     }
 
-    /// Takes a complete snapshot out: the place of the book that it is for, its last packet, and
-    /// the book to exchange for that one.
-    pub(crate) fn take(&mut self, place: usize) -> Option<(usize, SequenceNumber, &mut LevelBook)> {
+    /// Takes single orders.
+    pub(crate) fn order_part(
+        &mut self,
+        at: usize,
+        stream: u32,
+        part: &SnapshotOrders<'_>,
+    ) -> Loaded {
+        let Some((place, slot)) = self.slot(Of { at, stream, id: part.part.snapshot_id }) else {
+            return Loaded::Nothing;
+        };
+        slot.orders.take(part.part.packet_index, &part.orders);
+        self.conclude(place)
+    }
+
+    /// Takes a complete snapshot out.
+    pub(crate) fn take(&mut self, place: usize) -> Option<Snapshot<'_>> {
+        let has_orders = self.has_orders;
         let slot = self.slots.get_mut(place)?;
-        let (of, (last, _)) = (slot.of.take()?, slot.head?);
-        Some((of.at, last, &mut slot.book))
+        let (of, head) = (slot.of.take()?, slot.head?);
+        let has_too_many = slot.has_too_many_orders(head);
+        let orders = match head.orders {
+            _ if !has_orders => OrderList::Nothing,
+            // Levels of orders that are not listed: the feed is one of levels alone.
+            0 if head.levels > 0 => OrderList::Nothing,
+            _ if has_too_many => OrderList::TooMany,
+            _ => OrderList::All(&mut slot.orders),
+        };
+        Some(Snapshot { at: of.at, last: head.last, book: &mut slot.book, orders })
     }
 
     fn conclude(&mut self, place: usize) -> Loaded {
@@ -153,6 +230,7 @@ impl Loading {
         if slot.of != Some(of) {
             self.begun += 1;
             slot.book.clear();
+            slot.orders.clear();
             (slot.of, slot.number, slot.head, slot.levels) = (Some(of), self.begun, None, 0);
         }
         Some((place, slot))

@@ -5,4 +5,5 @@ mod added;
 mod any;
 mod golden;
 mod many;
+mod orders;
 mod robust;

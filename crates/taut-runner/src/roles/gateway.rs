@@ -185,7 +185,9 @@ impl Process<'_, '_> {
         };
         let mut feed = NativeFeed::new(&feed, clock.now())
             .map_err(|error| RunnerError::Run(error.to_string()))?;
-        feed.tell_orders(settings.gateway.market_by_order);
+        if settings.gateway.market_by_order {
+            feed.tell_orders(settings.gateway.book_orders);
+        }
         let market_data = (FeedInput::Datagrams(sockets), feed);
         self.run_with(own(config, market_data)?, clock, client)
     }

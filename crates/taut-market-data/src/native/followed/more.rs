@@ -7,6 +7,7 @@ use taut_types::{Instrument, InstrumentId};
 
 use super::{Followed, FollowedBook, FollowedStatus, NOT_FOLLOWED, NUMBER_MAX};
 use crate::handler::FollowError;
+use crate::native::queues::FollowedOrders;
 
 impl Followed {
     /// Takes the room for so many more instruments.
@@ -38,6 +39,10 @@ impl Followed {
         check(&self.own_places, own)?;
         let at = u32::try_from(self.books.len()).map_err(|_| FollowError::Full)?;
         let book = self.spare.pop().ok_or(FollowError::Full)?;
+        // Where single orders are followed, there are as many of them as books.
+        if let Some(orders) = self.orders.spare.pop() {
+            self.orders.books.push(FollowedOrders::new(*instrument, orders));
+        }
         note(&mut self.places, number, at);
         note(&mut self.own_places, own, at);
         self.books.push(FollowedBook::new(instrument, book));

@@ -5,13 +5,11 @@ use std::vec::Vec;
 
 use taut_book::LevelBook;
 use taut_testkit::{Draw, Faults, Link, Random, for_each_seed};
-use taut_types::{
-    Instrument, InstrumentId, Lots, Nanos, OrderId, Price, Qty, SequenceNumber, Side, Symbol,
-};
+use taut_types::{Instrument, InstrumentId, Lots, Nanos, Price, Qty, SequenceNumber, Side, Symbol};
 
 use crate::event::{
-    BestPrices, BookOrder, Context, Event, EventKind, LevelPlace, LevelUpdate, ReduceReason,
-    Soundness, Staleness, TradingStatus,
+    BestPrices, Context, Event, EventKind, LevelPlace, LevelUpdate, Soundness, Staleness,
+    TradingStatus,
 };
 use crate::feed::{RetransmitConfig, RetransmitServer};
 use crate::handler::{FeedHandler, FeedRequest, Source};
@@ -160,75 +158,6 @@ impl Publisher {
             self.snapshot_next = Some(index + 1);
         }
         packet
-    }
-}
-
-#[test]
-fn single_orders_are_told_to_who_wants_them_and_of_followed_instruments_alone() {
-    let instruments = [instrument(3), instrument(9)];
-    let mut publisher = Publisher::new(&instruments, STREAM, 1);
-    let config = NativeConfig {
-        instruments: &instruments[..1],
-        stream_id: None,
-        level_capacity: 256,
-        has_retransmission: false,
-    };
-    let mut feed = NativeFeed::new(&config, Nanos(1)).unwrap();
-    let order = |price| BookOrder {
-        order_id: OrderId(7),
-        side: Side::Buy,
-        price: Price(price),
-        lots: Lots(4),
-        priority: 0,
-    };
-    let kinds = [
-        EventKind::OrderAdd(order(10_000_000)),
-        EventKind::OrderReduce {
-            order_id: OrderId(7),
-            side: Side::Buy,
-            by: Lots(1),
-            remaining: Lots(3),
-            reason: ReduceReason::Execution,
-        },
-        EventKind::OrderDelete { order_id: OrderId(7), side: Side::Buy },
-    ];
-    for tells in [false, true] {
-        feed.tell_orders(tells);
-        let mut told = Vec::new();
-        for turn in 0..20 {
-            let mut packets: Vec<_> =
-                publisher.transact().into_iter().map(|it| (Source::LINE_A, it)).collect();
-            packets.push((Source::SNAPSHOT, publisher.snapshot()));
-            if turn == 19 {
-                assert!(feed.is_whole());
-                let send = &mut |_, packet: &[u8]| {
-                    packets.push((Source::LINE_A, packet.to_vec()));
-                    Ok::<(), ()>(())
-                };
-                for id in [InstrumentId(3), InstrumentId(9)] {
-                    for kind in &kinds {
-                        publisher.writer.push_event(Nanos(2), id, kind, send).unwrap();
-                    }
-                }
-                publisher.writer.end(Nanos(2), send).unwrap();
-            }
-            for (source, packet) in packets {
-                let mut sink = |_: &Context<'_>, event: &Event| {
-                    if matches!(event.kind, EventKind::OrderAdd(_))
-                        || event.exchange_time == Nanos(2)
-                    {
-                        told.push((event.instrument, event.kind));
-                    }
-                };
-                if let Some(frame) = feed.decode(Nanos(3), source, &packet) {
-                    feed.apply(frame, &mut sink);
-                }
-                feed.recover(Nanos(3), &mut |_: &Context<'_>, _: &Event| {});
-            }
-        }
-        let expected = if tells { &kinds[..] } else { &[] };
-        let told: Vec<_> = told.into_iter().map(|(id, kind)| (id.0, kind)).collect();
-        assert_eq!(told, expected.iter().map(|kind| (3, *kind)).collect::<Vec<_>>());
     }
 }
 

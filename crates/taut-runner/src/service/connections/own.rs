@@ -70,7 +70,9 @@ pub fn market_data(
         numbers.map_err(|error| RunnerError::run("[[subscribe]]", error))?;
     }
     handler.reserve_instruments(file.instruments_max().saturating_sub(instruments.len()));
-    handler.tell_orders(file.gateway.market_by_order);
+    if file.gateway.market_by_order {
+        handler.tell_orders(file.gateway.book_orders);
+    }
     let backup = file.feed_backup.as_ref();
     let backup = backup.map(|backup| Ok((self::sockets(&backup.of(venue))?, backup.after())));
     Ok(MarketData { input: FeedInput::Datagrams(sockets), handler, backup: backup.transpose()? })
