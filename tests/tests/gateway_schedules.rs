@@ -16,6 +16,8 @@ mod checks;
 mod gateway_ledger;
 #[path = "gateway_schedules/log.rs"]
 mod log;
+#[path = "gateway_schedules/queues.rs"]
+mod queues;
 #[path = "gateway_schedules/schedule.rs"]
 mod schedule;
 #[path = "gateway_schedules/trader.rs"]

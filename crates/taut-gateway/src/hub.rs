@@ -3,11 +3,12 @@
 
 mod download;
 mod slot;
+mod walk;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use taut_lat::StageOffsets;
-use taut_market_data::{Event, EventKind, Soundness};
+use taut_market_data::{Batch, Event, EventKind, Soundness};
 use taut_ring::{Policy, RingError, broadcast};
 use taut_sys::{Clock, Doorbell, accept_remote_barriers};
 use taut_types::{ClientOrderId, Nanos};
@@ -342,9 +343,16 @@ impl Client for Hub<'_> {
             mark = self.stamps.insert(stamps);
         }
         for (left, event) in (0..events.len()).rev().zip(events) {
-            if let EventKind::Book(soundness) = event.kind {
-                let is_sound = soundness == Soundness::Sound;
-                self.slots.iter_mut().for_each(|slot| slot.book_became(event.instrument, is_sound));
+            match event.kind {
+                EventKind::Book(soundness) => {
+                    let (slots, is_sound) = (self.slots.iter_mut(), soundness == Soundness::Sound);
+                    slots.for_each(|slot| slot.book_became(event.instrument, is_sound));
+                }
+                EventKind::Begin(Batch::Orders) => {
+                    let slots = self.slots.iter_mut();
+                    slots.for_each(|slot| slot.orders_became(event.instrument));
+                }
+                _ => {}
             }
             // An overwriting ring is never full.
             let mark = if left == 0 { mark.last() } else { mark };

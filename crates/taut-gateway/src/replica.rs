@@ -1,10 +1,12 @@
 //! What a strategy in a process of its own knows: kept from what its gateway tells.
 
+mod listed;
 mod orders;
 
 use taut_book::LevelBook;
 use taut_market_data::{
-    BestPrices, EventKind, LevelUpdate, SessionStatistics, Soundness, Staleness, TradingStatus,
+    Batch, BestPrices, EventKind, LevelUpdate, SessionStatistics, Soundness, Staleness,
+    TradingStatus,
 };
 use taut_oms::Balance;
 use taut_types::{AccountId, ClientOrderId, Instrument, InstrumentId, Price, Side};
@@ -15,6 +17,7 @@ use crate::message::{
 };
 use crate::owner::Owner;
 use crate::regions::REQUEST_SLOTS;
+use listed::ListedOrders;
 use orders::{OrderCopies, OrderCopy};
 
 /// Levels of a side of a book.
@@ -58,6 +61,8 @@ struct BookCopy {
     /// None until something of it is told.
     book: Option<Box<LevelBook>>,
     coverage: Coverage,
+    /// Single orders, where they are told.
+    listed: ListedOrders,
     top: BestPrices,
     statistics: SessionStatistics,
     status: Option<TradingStatus>,
@@ -85,6 +90,8 @@ pub(crate) enum Told {
     Event,
     /// The book is whole: it is sound, and this is its top.
     BookIsWhole(BestPrices),
+    /// As it is: all has been told.
+    LastEvent,
     /// The copy contradicts the event: all must be told anew.
     Contradiction,
 }
@@ -121,8 +128,15 @@ impl Replica {
                     ..Position::default()
                 });
                 let (top, statistics) = (BestPrices::default(), SessionStatistics::default());
-                let (book, status) = (None, None);
-                self.books.push(BookCopy { book, coverage, top, statistics, status, positions });
+                self.books.push(BookCopy {
+                    book: None,
+                    coverage,
+                    listed: ListedOrders::default(),
+                    top,
+                    statistics,
+                    status: None,
+                    positions,
+                });
             }
             GatewayEvent::Position(held) => self.on_position(held),
             // One that is handed over comes later than those of the beginning.
@@ -195,7 +209,7 @@ impl Replica {
             if copy.coverage == Coverage::Everything {
                 was_sound(instrument.id());
             }
-            copy.coverage = Coverage::Nothing;
+            copy.forget();
         }
     }
 
@@ -207,11 +221,11 @@ impl Replica {
         match *kind {
             // It is told of when its levels are here.
             EventKind::Book(Soundness::Sound) => {
-                copy.coverage = Coverage::Nothing;
+                copy.forget();
                 Told::Nothing
             }
             EventKind::Book(Soundness::Stale(_)) => {
-                copy.coverage = Coverage::Nothing;
+                copy.forget();
                 if is_whole { Told::Event } else { Told::Nothing }
             }
             EventKind::Level(level) if copy.coverage.has(level.side, level.price) => {
@@ -237,6 +251,24 @@ impl Replica {
                 copy.statistics.apply(kind);
                 if is_whole { Told::Event } else { Told::Nothing }
             }
+            // What was told of them ends here; the list comes by itself.
+            EventKind::Begin(Batch::Orders) => {
+                if is_whole && copy.listed.begin() {
+                    Told::Event
+                } else {
+                    Told::Nothing
+                }
+            }
+            EventKind::End { .. } => Told::Nothing,
+            EventKind::OrderAdd(_)
+            | EventKind::OrderReduce { .. }
+            | EventKind::OrderDelete { .. } => {
+                if copy.listed.on_ring(kind) {
+                    Told::Event
+                } else {
+                    Told::Nothing
+                }
+            }
             _ if is_whole => Told::Event,
             _ => Told::Nothing,
         }
@@ -254,7 +286,13 @@ impl Replica {
                 copy.status = Some(status);
                 return Told::Event;
             }
-            EventKind::Begin(_) => {
+            EventKind::Begin(Batch::Orders) if copy.coverage == Coverage::Everything => {
+                return if copy.listed.begin() { Told::Event } else { Told::Nothing };
+            }
+            EventKind::OrderAdd(order) if copy.listed.take(&order) => return Told::Event,
+            EventKind::End { is_final } if copy.listed.end(is_final) => return Told::LastEvent,
+            EventKind::Begin(Batch::Snapshot) => {
+                copy.listed.forget();
                 let book =
                     copy.book.get_or_insert_with(|| Box::new(LevelBook::with_capacity(LEVELS)));
                 book.clear();
@@ -278,6 +316,12 @@ impl Replica {
 }
 
 impl BookCopy {
+    /// What was told of the book is not to be trusted.
+    fn forget(&mut self) {
+        self.coverage = Coverage::Nothing;
+        self.listed.forget();
+    }
+
     fn apply(&mut self, level: &LevelUpdate) -> bool {
         let LevelUpdate { side, price, lots, order_count, .. } = *level;
         self.book.as_mut().is_some_and(|book| book.apply(side, price, lots, order_count).is_ok())

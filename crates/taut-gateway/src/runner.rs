@@ -345,6 +345,10 @@ impl<'m, S: Strategy> StrategyRunner<'m, S> {
     fn tell(&mut self, clock: &Clock, place: usize, event: &Event, told: Told, mark: Mark) {
         match told {
             Told::Event => self.on_market(clock, place, event, mark),
+            Told::LastEvent => {
+                self.on_market(clock, place, event, mark);
+                self.batch_end(clock, place, event, mark);
+            }
             Told::Nothing => {}
             Told::BookIsWhole(top) => {
                 self.on_market(clock, place, event, mark);

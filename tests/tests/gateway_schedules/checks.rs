@@ -6,6 +6,7 @@ use taut_oms::{KillScope, OrderState, Trouble};
 use taut_types::{AccountId, ClientOrderId, Instrument, InstrumentId, Lots, SequenceNumber, Side};
 
 use crate::gateway_ledger::Told;
+use crate::queues::Queued;
 use crate::world::{World, first_number};
 
 const ACCOUNT: AccountId = AccountId(0);
@@ -69,7 +70,11 @@ impl World<'_> {
             && !self.is_killed_and_open()
             && self.instruments.iter().all(|it| self.has_same_levels(it))
             && self.places.iter().all(|place| {
-                place.shown().is_some_and(|shown| shown.books.iter().all(Option::is_some))
+                place.shown().is_some_and(|shown| {
+                    let are_known = shown.queues.iter().all(Option::is_some);
+                    shown.books.iter().all(Option::is_some)
+                        && (are_known || !self.parts.market_by_order)
+                })
             })
     }
 
@@ -138,6 +143,14 @@ impl World<'_> {
             });
             gateway.iter(side).eq(theirs)
         })
+    }
+
+    /// The venue's orders of an instrument, best price first.
+    fn queues_of(&self, instrument: &Instrument) -> Vec<Queued> {
+        let venue = self.venue.book_of(instrument.id()).expect("a book");
+        let orders = Side::BOTH.into_iter().flat_map(|side| venue.orders(side));
+        let price = |order: &taut_book::Order| instrument.price(order.price).expect("in range");
+        orders.map(|order| (order.side, price(&order), order.id, order.lots)).collect()
     }
 
     /// With a journal a process has the orders of those before it.
@@ -240,6 +253,8 @@ impl World<'_> {
                 assert_eq!(shown.positions[at], self.held_by(owner, id), "{owner:?} in {id:?}");
                 let gateway = self.gateway.book(id).map(LevelBook::state_hash);
                 assert_eq!(shown.books[at], gateway, "the book of {id:?} at {owner:?}");
+                let queues = self.parts.market_by_order.then(|| self.queues_of(instrument));
+                assert_eq!(shown.queues[at], queues, "the orders of {id:?} at {owner:?}");
             }
         }
     }

@@ -11,6 +11,8 @@ use taut_types::{
     AccountId, InstrumentId, Lots, Nanos, OrderFlags, OrderTerms, Price, Side, TimeInForce,
 };
 
+use crate::queues::{Queued, Queues};
+
 /// What all strategies of a schedule are told to do.
 #[derive(Debug, Default)]
 pub struct Orders {
@@ -29,6 +31,8 @@ pub struct Shown {
     pub round: u64,
     /// By instrument, the hash of its book; nothing of one that is not whole.
     pub books: Vec<Option<u64>>,
+    /// And its single orders, where they are told and known.
+    pub queues: Vec<Option<Vec<Queued>>>,
     pub positions: Vec<Lots>,
     pub orders: Vec<OpenOrder>,
 }
@@ -38,12 +42,14 @@ pub struct Trader {
     random: Random,
     orders: Rc<Orders>,
     is_ready: bool,
+    /// By instrument, as it was told.
+    queues: Vec<Queues>,
     pub shown: Option<Shown>,
 }
 
 impl Trader {
     pub fn new(random: Random, orders: Rc<Orders>) -> Self {
-        Self { random, orders, is_ready: false, shown: None }
+        Self { random, orders, is_ready: false, queues: Vec::new(), shown: None }
     }
 
     /// The round in which strategies show what they know.
@@ -112,7 +118,13 @@ fn terms(random: &mut Random, trading: &impl Trading) -> Option<OrderTerms> {
 }
 
 impl Strategy for Trader {
-    fn on_market(&mut self, _now: Nanos, _event: &Event, trading: &mut impl Trading) {
+    fn on_market(&mut self, _now: Nanos, event: &Event, trading: &mut impl Trading) {
+        let at = event.instrument.0 as usize;
+        self.queues.resize_with(self.queues.len().max(at + 1), Queues::default);
+        // Single orders bring no request: a schedule is the same with and without them.
+        if self.queues[at].take(&event.kind) {
+            return;
+        }
         if self.is_ready && !self.orders.quiet.get() && self.random.per_mille(20) {
             self.act(trading);
         }
@@ -120,7 +132,10 @@ impl Strategy for Trader {
 
     fn on_gateway(&mut self, _now: Nanos, event: &GatewayEvent, _trading: &mut impl Trading) {
         match event {
-            GatewayEvent::DownloadBegin { .. } => self.is_ready = false,
+            GatewayEvent::DownloadBegin { .. } => {
+                self.is_ready = false;
+                self.queues.clear();
+            }
             GatewayEvent::DownloadEnd => self.is_ready = true,
             _ => {}
         }
@@ -131,11 +146,14 @@ impl Strategy for Trader {
         if round > 0 {
             let ids = || trading.instruments().iter().map(taut_types::Instrument::id);
             let books = ids().map(|id| trading.book(id).map(LevelBook::state_hash)).collect();
+            let queues = ids().map(|id| self.queues.get(id.0 as usize).and_then(Queues::all));
+            let queues = queues.collect();
             let positions = ids().map(|id| trading.position(id, AccountId(0)).lots).collect();
             let mut orders = Vec::new();
             trading.visit_orders(&mut |order| orders.push(*order));
             orders.sort_unstable_by_key(|order| order.id);
-            self.shown = self.is_ready.then_some(Shown { round, books, positions, orders });
+            let shown = Shown { round, books, queues, positions, orders };
+            self.shown = self.is_ready.then_some(shown);
         }
         let wants = self.orders.requests_per_mille.get();
         if self.is_ready && !self.orders.quiet.get() && self.random.per_mille(wants) {

@@ -77,6 +77,8 @@ pub struct Parts {
     pub cancel_on_disconnect: bool,
     pub reset_on_logon: bool,
     pub post_only: PostOnly,
+    /// Strategies are told of single orders.
+    pub market_by_order: bool,
     pub flow_hz: u32,
     pub requests_per_mille: u64,
 }
@@ -116,6 +118,7 @@ impl Parts {
             cancel_on_disconnect,
             reset_on_logon: random.per_mille(150),
             post_only: random.pick(&[PostOnly::Reject, PostOnly::Slide]),
+            market_by_order: Random::with_seed(!network.seed).bool(),
             flow_hz: random.pick(&[200, 2_000, 5_000]),
             requests_per_mille: random.pick(&[50, 300, 1_000]),
         }
@@ -482,6 +485,9 @@ fn open_gateway<'m>(
     };
     let mut feed = NativeFeed::new(&feed, clock.now()).expect("a feed");
     feed.reserve_instruments(parts.instruments - instruments.len());
+    if parts.market_by_order {
+        feed.tell_orders(1 << 11);
+    }
     let (market, own) = &memory.0[process];
     let regions = Regions::of(market).expect("regions");
     let mut hub = Hub::new(&regions).expect("a hub");

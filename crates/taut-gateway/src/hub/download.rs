@@ -2,7 +2,8 @@
 //!
 //! A book is told level by level, best first, while it goes on moving. The replies say where in the
 //! market ring each piece belongs; of the events in between, the strategy applies those at prices
-//! that it has been told of already, and the others are in what is told later.
+//! that it has been told of already, and the others are in what is told later. The single orders of
+//! the book follow in the same way, where they are told.
 
 use std::collections::VecDeque;
 
@@ -11,7 +12,8 @@ use taut_market_data::{Batch, Event, EventKind, LevelPlace, LevelUpdate, Soundne
 use taut_ring::Payload;
 use taut_types::{AccountId, ClientOrderId, InstrumentId, Nanos, Price, Side};
 
-use crate::client::GatewayState;
+use crate::client::{GatewayState, listed};
+use crate::hub::walk::OrderWalk;
 use crate::message::{ACCOUNTS, GatewayEvent, ReplyStamp, at_position, tell_instrument};
 use crate::owner::Owner;
 
@@ -39,6 +41,18 @@ struct BookPlace {
     side: Side,
     price: Option<Price>,
     has_begun: bool,
+    /// Where its single orders stand, behind all levels.
+    orders: Option<OrderWalk>,
+}
+
+/// What is to be told of a book.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wanted {
+    Nothing,
+    /// Its single orders.
+    Orders,
+    /// All of it.
+    Book,
 }
 
 /// What is still to be told.
@@ -51,8 +65,8 @@ pub struct Download {
     orders: Vec<ClientOrderId>,
     /// Orders that were handed over to it since.
     inherited: VecDeque<ClientOrderId>,
-    /// By instrument that was told: whether its book is to be told.
-    wanted: Vec<bool>,
+    /// By instrument that was told: what of its book is to be told.
+    wanted: Vec<Wanted>,
     wanted_count: usize,
     /// Instruments that there are: those behind the ones that were told are to be told.
     instruments: usize,
@@ -96,7 +110,7 @@ impl Download {
     /// All books are to be told anew.
     pub fn tell_books(&mut self) {
         self.book = None;
-        self.wanted.fill(true);
+        self.wanted.fill(Wanted::Book);
         self.wanted_count = self.wanted.len();
     }
 
@@ -105,13 +119,29 @@ impl Download {
         if self.book.is_some_and(|book| book.instrument == instrument) {
             self.book = None;
         }
-        // Where the instrument is not told yet, its book is told behind it.
-        if let Some(wanted) = self.wanted.get_mut(instrument.0 as usize)
-            && *wanted != is_sound
-        {
-            *wanted = is_sound;
-            self.wanted_count =
-                if is_sound { self.wanted_count + 1 } else { self.wanted_count - 1 };
+        self.want(instrument, if is_sound { Wanted::Book } else { Wanted::Nothing });
+    }
+
+    /// The single orders of a book are others, or not known any more.
+    pub fn orders_became(&mut self, instrument: InstrumentId) {
+        match &mut self.book {
+            Some(BookPlace { instrument: told, orders, .. }) if *told == instrument => {
+                // Before the first of them they are told as they are then.
+                *orders = orders.map(|_| OrderWalk::START);
+            }
+            _ if self.wanted.get(instrument.0 as usize) == Some(&Wanted::Nothing) => {
+                self.want(instrument, Wanted::Orders);
+            }
+            _ => {}
+        }
+    }
+
+    /// Where the instrument is not told yet, its book is told behind it.
+    fn want(&mut self, instrument: InstrumentId, what: Wanted) {
+        if let Some(wanted) = self.wanted.get_mut(instrument.0 as usize) {
+            let before = core::mem::replace(wanted, what);
+            self.wanted_count -= usize::from(before != Wanted::Nothing);
+            self.wanted_count += usize::from(what != Wanted::Nothing);
         }
     }
 
@@ -142,7 +172,7 @@ impl Download {
                 Stage::Instruments => match state.instruments().get(self.wanted.len()) {
                     Some(instrument) => {
                         let is_told = tell_instrument(instrument, stamp, push);
-                        self.wanted.extend(is_told.then_some(false));
+                        self.wanted.extend(is_told.then_some(Wanted::Nothing));
                         is_told
                     }
                     None => self.go_to(Stage::Positions(0)),
@@ -196,7 +226,7 @@ impl Download {
                     // Added meanwhile: its book is told when it is sound.
                     Some(instrument) => {
                         let is_told = tell_instrument(instrument, stamp, push);
-                        self.wanted.extend(is_told.then_some(true));
+                        self.wanted.extend(is_told.then_some(Wanted::Book));
                         self.wanted_count += usize::from(is_told);
                         is_told
                     }
@@ -238,7 +268,7 @@ impl Download {
             };
             let (instrument, exchange_time) = (place.instrument, Nanos::ZERO);
             let event = |kind| Event { instrument, exchange_time, receive_time: now, kind };
-            if !place.has_begun {
+            if !place.has_begun && place.orders.is_none() {
                 let status = state.trading_status(instrument).map(EventKind::Status);
                 if !status.is_none_or(|status| push(&[event(status).to_words(0)])) {
                     return true;
@@ -249,11 +279,21 @@ impl Download {
                     return true;
                 }
             }
-            let event = event(place.advance(state, book));
-            let is_last = matches!(event.kind, EventKind::Book(_));
-            if !push(&[event.to_words(0)]) {
+            let piece = match &mut place.orders {
+                Some(walk) => next_order(state, instrument, walk),
+                None => place.advance(state, book),
+            };
+            if !push(&[event(piece).to_words(0)]) {
                 return true;
             }
+            let is_last = match piece {
+                EventKind::Book(_) if state.tells_orders() => {
+                    place.orders = Some(OrderWalk::START);
+                    false
+                }
+                EventKind::Book(_) | EventKind::End { .. } => true,
+                _ => false,
+            };
             self.book = (!is_last).then_some(place);
         }
         true
@@ -264,20 +304,39 @@ impl Download {
         for _ in 0..self.wanted.len() {
             let at = self.next;
             self.next = if at + 1 < self.wanted.len() { at + 1 } else { 0 };
-            let wanted = self.wanted.get_mut(at)?;
-            if !*wanted {
+            let wanted = *self.wanted.get(at)?;
+            if wanted == Wanted::Nothing {
                 continue;
             }
-            *wanted = false;
-            self.wanted_count -= 1;
             let instrument = InstrumentId(u32::try_from(at).ok()?);
+            self.want(instrument, Wanted::Nothing);
             if state.soundness(instrument) == Soundness::Sound {
                 let (side, price, has_begun) = (Side::Buy, None, false);
-                return Some(BookPlace { instrument, side, price, has_begun });
+                let orders = (wanted == Wanted::Orders).then_some(OrderWalk::START);
+                return Some(BookPlace { instrument, side, price, has_begun, orders });
             }
         }
         None
     }
+}
+
+/// The next piece of the single orders of a book: a beginning, each of them, an end, which says
+/// whether they are known.
+fn next_order(
+    state: &impl GatewayState,
+    instrument: InstrumentId,
+    walk: &mut OrderWalk,
+) -> EventKind {
+    if !walk.has_begun {
+        walk.has_begun = true;
+        return EventKind::Begin(Batch::Orders);
+    }
+    let of = state.instruments().get(instrument.0 as usize);
+    let Some((of, book)) = of.zip(state.orders(instrument)) else {
+        return EventKind::End { is_final: false };
+    };
+    let next = walk.next(book).and_then(|order| listed(of, &order));
+    next.map_or(EventKind::End { is_final: true }, EventKind::OrderAdd)
 }
 
 impl BookPlace {

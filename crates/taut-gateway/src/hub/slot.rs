@@ -207,6 +207,13 @@ impl<'m> Slot<'m> {
         }
     }
 
+    /// The single orders of a book are others, or not known, as all are told now.
+    pub fn orders_became(&mut self, instrument: InstrumentId) {
+        if self.owner().is_some() {
+            self.download.orders_became(instrument);
+        }
+    }
+
     /// Orders cannot be sent: it is to be told when it may trade again.
     pub const fn is_ready_no_more(&mut self) {
         self.is_ready = false;

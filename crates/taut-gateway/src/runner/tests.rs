@@ -3,6 +3,7 @@
 mod alike;
 mod garbage;
 mod hand_over;
+mod orders;
 
 use std::os::fd::AsFd;
 
