@@ -17,8 +17,8 @@ use taut_types::{HalfTicks, Lots, OrderId, Side, TimeInForce};
 
 use crate::{Command, Engine, EngineConfig, Event, EventSink, NewOrder, Phase};
 
-/// Takes the events of all tests: for each sink of a type of its own the compiler would make another
-/// engine.
+/// Takes the events of all tests: for each sink of a type of its own the compiler would make
+/// another engine.
 struct Sink<'s>(&'s mut dyn FnMut(Event));
 
 impl EventSink for Sink<'_> {

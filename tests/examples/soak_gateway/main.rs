@@ -6,8 +6,8 @@
 //! [witness](witness) on the wire between the two. A venue that is killed forgets its book: its
 //! orders are over then, its trades count.
 //!
-//! Before the first kill there may be some seconds of steady load (`--steady N`), in which no packet
-//! of market data and no event may be lost on the way from the venue to either strategy.
+//! Before the first kill there may be some seconds of steady load (`--steady N`), in which no
+//! packet of market data and no event may be lost on the way from the venue to either strategy.
 //!
 //! Two deaths at once can lose what one of them alone knew: a trade that a venue told and a dead
 //! gateway did not hear dies with that venue. So a venue is killed while the gateway is up, and the
