@@ -1,5 +1,6 @@
 //! The thread that listens: the control socket, the clock, the signals.
 
+mod parts;
 mod reloading;
 
 use std::collections::BTreeMap;
@@ -23,6 +24,7 @@ use crate::control::{Channel, Incoming};
 use crate::error::RunnerError;
 use crate::service::explain::when_gone_words;
 use crate::service::file::GatewayFile;
+use crate::service::listener::parts::in_parts;
 use crate::service::names::Names;
 use crate::service::place::Place;
 use crate::service::protocol::{
@@ -39,8 +41,6 @@ const LOOK: Nanos = Nanos::from_millis(100);
 const ANSWER: Duration = Duration::from_secs(2);
 /// Connections at one time, beside those of strategies.
 const CONNECTIONS_MAX: usize = 64;
-/// Lines of a reply: they fit a message.
-const LINES: usize = 40;
 
 /// A connection, and the place that it has as a strategy.
 #[derive(Debug)]
@@ -640,15 +640,4 @@ fn symbol(instrument: Option<&Instrument>) -> String {
 
 fn failed(text: String) -> (ControlReply, Vec<OwnedFd>) {
     (ControlReply::Failed { text }, Vec::new())
-}
-
-/// Lines in as many replies as they need; one at least.
-fn in_parts<T, L>(
-    all: &[T],
-    line: impl Fn(&T) -> L,
-    reply: impl Fn(Vec<L>, bool) -> ControlReply,
-) -> Vec<ControlReply> {
-    let count = all.len().div_ceil(LINES).max(1);
-    let part = |at: usize| all.iter().skip(at * LINES).take(LINES).map(&line).collect();
-    (0..count).map(|at| reply(part(at), at + 1 < count)).collect()
 }
