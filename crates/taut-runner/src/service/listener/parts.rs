@@ -2,8 +2,9 @@
 
 use crate::service::protocol::ControlReply;
 
-/// Lines of a reply. Its message is passed in memory, of which [`Channel`](crate::control::Channel) takes
-/// 16 MiB; a line of a position or an order has some 400 bytes.
+/// Lines of a reply. Its message is passed in memory, of which a
+/// [`Channel`](crate::control::Channel) takes 16 MiB; a line of a position or an order has some 400
+/// bytes.
 ///
 /// A reply of its own for each few lines does not do: who asks may not have read the first when the
 /// last is sent, and of messages that nobody has read the kernel holds ten
