@@ -1,10 +1,8 @@
 //! Where strategies live, as the gateway sees it.
 
-use taut_book::{LevelBook, Order, OrderBook};
+use taut_book::{LevelBook, OrderBook};
 use taut_lat::{Stage, StageOffsets};
-use taut_market_data::{
-    BestPrices, BookOrder, Event, SessionStatistics, Soundness, Staleness, TradingStatus,
-};
+use taut_market_data::{BestPrices, Event, SessionStatistics, Soundness, Staleness, TradingStatus};
 use taut_oms::{Amount, Balance};
 use taut_sys::Clock;
 use taut_types::{AccountId, ClientOrderId, Instrument, InstrumentId, Nanos, OrderTerms, Symbol};
@@ -84,14 +82,6 @@ pub trait GatewayState {
     fn status(&self, _owner: Owner) -> GatewayStatus {
         GatewayStatus::default()
     }
-}
-
-/// An order of a book as it is told in a list: at the end of its queue.
-pub(crate) fn listed(instrument: &Instrument, order: &Order) -> Option<BookOrder> {
-    let Order { id: order_id, side, lots, .. } = *order;
-    // It came with a price that can be told.
-    let price = instrument.price(order.price).ok()?;
-    Some(BookOrder { order_id, side, price, lots, priority: 0 })
 }
 
 /// Nothing is known: for a client without a gateway.

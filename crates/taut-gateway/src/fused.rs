@@ -2,12 +2,12 @@
 
 use std::collections::VecDeque;
 
-use taut_market_data::{Batch, Event, EventKind};
+use taut_market_data::{Batch, BookOrder, Event, EventKind};
 use taut_sys::Clock;
 use taut_types::{AccountId, ClientOrderId, InstrumentId, Nanos, Side};
 
 use crate::alarms::Alarms;
-use crate::client::{Client, Entry, GatewayState, RequestQueue, Rest, listed};
+use crate::client::{Client, Entry, GatewayState, RequestQueue, Rest};
 use crate::mark::Mark;
 use crate::message::{
     ACCOUNTS, GatewayEvent, GatewayStatus, OrderUpdate, Position, Request, TickStamps,
@@ -314,7 +314,7 @@ fn tell_orders<Q: RequestQueue, G: GatewayState>(
     let instrument = state.instruments().get(id.0 as usize);
     let Some((instrument, book)) = instrument.zip(state.orders(id)) else { return };
     for order in Side::BOTH.into_iter().flat_map(|side| book.orders(side)) {
-        if let Some(order) = listed(instrument, &order) {
+        if let Some(order) = BookOrder::listed(instrument, &order) {
             let event = Event { kind: EventKind::OrderAdd(order), ..*begin };
             strategy.on_market(event.receive_time, &event, entry);
         }

@@ -2,8 +2,8 @@
 
 use core::fmt;
 
-use taut_book::LevelBook;
-use taut_types::{InstrumentId, Lots, Nanos, OrderId, Price, Side};
+use taut_book::{LevelBook, Order};
+use taut_types::{Instrument, InstrumentId, Lots, Nanos, OrderId, Price, Side};
 
 /// Something that happened in a market: what every venue's decoder hands over, and what books,
 /// gateways, strategies and recorders take.
@@ -235,6 +235,17 @@ pub struct BookOrder {
     /// Its place in the queue of its price: lower ones come first. 0 when the venue does not say
     /// it, and the order joined the end of the queue.
     pub priority: u64,
+}
+
+impl BookOrder {
+    /// An order of a book as it is told in a list ([`Batch::Orders`]), at the end of its queue;
+    /// nothing of one whose price the instrument cannot have.
+    #[must_use]
+    pub fn listed(instrument: &Instrument, order: &Order) -> Option<Self> {
+        let Order { id: order_id, side, lots, .. } = *order;
+        let price = instrument.price(order.price).ok()?;
+        Some(Self { order_id, side, price, lots, priority: 0 })
+    }
 }
 
 /// Why an order became smaller.

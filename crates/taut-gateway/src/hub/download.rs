@@ -8,11 +8,11 @@
 use std::collections::VecDeque;
 
 use taut_book::LevelBook;
-use taut_market_data::{Batch, Event, EventKind, LevelPlace, LevelUpdate, Soundness};
+use taut_market_data::{Batch, BookOrder, Event, EventKind, LevelPlace, LevelUpdate, Soundness};
 use taut_ring::Payload;
 use taut_types::{AccountId, ClientOrderId, InstrumentId, Nanos, Price, Side};
 
-use crate::client::{GatewayState, listed};
+use crate::client::GatewayState;
 use crate::hub::walk::OrderWalk;
 use crate::message::{ACCOUNTS, GatewayEvent, ReplyStamp, at_position, tell_instrument};
 use crate::owner::Owner;
@@ -335,7 +335,7 @@ fn next_order(
     let Some((of, book)) = of.zip(state.orders(instrument)) else {
         return EventKind::End { is_final: false };
     };
-    let next = walk.next(book).and_then(|order| listed(of, &order));
+    let next = walk.next(book).and_then(|order| BookOrder::listed(of, &order));
     next.map_or(EventKind::End { is_final: true }, EventKind::OrderAdd)
 }
 

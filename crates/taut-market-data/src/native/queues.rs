@@ -116,20 +116,14 @@ impl FollowedOrders {
         }
     }
 
-    /// An order as it is told: those of a price come in the order of their priority.
-    fn show(&self, order: &Order) -> Option<BookOrder> {
-        let Order { id: order_id, side, lots, .. } = *order;
-        let price = self.instrument.price(order.price).ok()?;
-        Some(BookOrder { order_id, side, price, lots, priority: 0 })
-    }
-
     /// Tells all of them, or that they are not known.
     pub(crate) fn tell(&self, origin: &Origin<'_>, sink: &mut impl MarketSink) {
         let is_known = !self.is_waiting();
         origin.hand(EventKind::Begin(Batch::Orders), sink);
         if is_known && sink.takes_listed_orders() {
             for side in Side::BOTH {
-                let orders = self.book.orders(side).filter_map(|order| self.show(&order));
+                let orders = self.book.orders(side);
+                let orders = orders.filter_map(|it| BookOrder::listed(&self.instrument, &it));
                 orders.for_each(|order| origin.hand(EventKind::OrderAdd(order), sink));
             }
         }
