@@ -40,6 +40,7 @@ mod children;
 mod control;
 mod error;
 mod feed;
+mod looker;
 mod mistakes;
 mod observer;
 mod outcome;

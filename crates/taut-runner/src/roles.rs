@@ -6,6 +6,8 @@ mod read_and_forget;
 mod strategy;
 mod venue;
 
+pub use bare_send::BareSend;
+
 use std::os::fd::AsFd;
 use std::process::exit;
 

@@ -59,7 +59,7 @@ mod whole_file;
 pub use attach::{Attach, Attached};
 pub use binance::{BinanceInterval, BinanceKeys, BinanceOrders};
 pub use client::{ControlClient, control_path};
-pub(crate) use connections::{Connect, Connections, MarketData, connect};
+pub(crate) use connections::{Connect, Connections, MarketData, Tap, connect};
 pub use copy_reader::CopyReaderKeys;
 pub use day::DayEnd;
 pub use deribit::{DeribitInterval, DeribitKeys, DeribitOrders};

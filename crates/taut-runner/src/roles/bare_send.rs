@@ -17,8 +17,7 @@ const ORDER_BYTES_MAX: usize = 1_024;
 
 /// A connection to where the venue reads and forgets.
 pub struct BareSend<'m> {
-    /// None: nothing is measured.
-    sink: Option<SocketAddrV4>,
+    sink: SocketAddrV4,
     stream: Option<Handle>,
     is_connected: bool,
     due: Nanos,
@@ -28,7 +27,7 @@ pub struct BareSend<'m> {
 }
 
 impl<'m> BareSend<'m> {
-    pub fn new(sink: Option<SocketAddrV4>, regions: &Regions<'m>) -> Result<Self, GatewayError> {
+    pub fn new(sink: SocketAddrV4, regions: &Regions<'m>) -> Result<Self, GatewayError> {
         let histogram = Recorder::new(regions.bare_send).ok_or(GatewayError::Histograms)?;
         let last_order = Vec::with_capacity(ORDER_BYTES_MAX);
         let (stream, due) = (None, Nanos::ZERO);
@@ -38,8 +37,7 @@ impl<'m> BareSend<'m> {
 
 impl Observer for BareSend<'_> {
     fn on_start(&mut self, io: &mut Io<impl Kernel>, clock: &Clock) -> Result<(), GatewayError> {
-        let Some(sink) = self.sink else { return Ok(()) };
-        let to = Address::Inet(SocketAddr::V4(sink));
+        let to = Address::Inet(SocketAddr::V4(self.sink));
         self.stream = Some(io.connect(&to, &StreamOptions::default(), None)?);
         self.due = clock.now() + INTERVAL;
         Ok(())

@@ -6,8 +6,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use taut_fix::CompId;
 use taut_gateway::{
     Client, FeedInput, FeedSockets, FeedStreams, Fix44, FusedClient, Gateway, GatewayConfig,
-    GatewayError, Hub, Observer, OrderHandler, Owner, Regions, SnapshotLimits, Strategy,
-    StrategyRegions, StreamAddress,
+    GatewayError, Hub, OrderHandler, Owner, Regions, SnapshotLimits, Strategy, StrategyRegions,
+    StreamAddress,
 };
 use taut_io::EpollKernel;
 use taut_market_data::FeedHandler;
@@ -20,6 +20,7 @@ use crate::child::{Parent, SharedClock, attach, regions};
 use crate::control::{GatewaySetup, Order, Published, Reply};
 use crate::error::RunnerError;
 use crate::feed::asking_socket;
+use crate::looker::Looker;
 use crate::outcome::Holdings;
 use crate::roles::bare_send::BareSend;
 use crate::service::{Connect, Connections, MarketData, connect};
@@ -65,7 +66,7 @@ pub fn play<S: Strategy>(
                 .map_err(|error| RunnerError::run("shared memory", error))?;
             let slot = hub.add_slot(&own, wake).map_err(rings)?;
             hub.attach(slot, Owner::default());
-            process.run(clock, feed, hub)
+            process.run_split(clock, feed, hub)
         }
     }
 }
@@ -131,7 +132,7 @@ struct Wishes {
 }
 
 /// A gateway whose bare send may be measured.
-type RunningGateway<'m, C, F, H> = Gateway<'m, C, F, EpollKernel, BareSend<'m>, H>;
+type RunningGateway<'m, C, F, H> = Gateway<'m, C, F, EpollKernel, Looker<'m>, H>;
 
 /// A process that knows whose strategy it serves, and not yet what it is connected to.
 struct Connecting<'a, 'm, C> {
@@ -143,15 +144,20 @@ struct Connecting<'a, 'm, C> {
 impl<C: RestingClient> Connect for Connecting<'_, '_, C> {
     type Output = ();
 
-    fn connect<F: FeedHandler + Send, H: OrderHandler + Send, O: Observer + Send>(
+    fn connect<F: FeedHandler + Send, H: OrderHandler + Send>(
         self,
-        connections: Connections<F, H, O>,
+        connections: Connections<F, H>,
     ) -> Result<(), RunnerError> {
         self.process.run_with(connections, self.clock, self.client)
     }
 }
 
 impl Process<'_, '_> {
+    /// No type of the caller's is in it: it is compiled with this crate, once.
+    fn run_split(self, clock: Clock, feed: Vec<OwnedFd>, hub: Hub<'_>) -> Result<(), RunnerError> {
+        self.run(clock, feed, hub)
+    }
+
     /// At the venue that the settings name: one that others know is connected to as by a gateway
     /// that runs by itself.
     fn run(
@@ -192,16 +198,17 @@ impl Process<'_, '_> {
         self.run_with(own(config, market_data)?, clock, client)
     }
 
-    fn run_with<F: FeedHandler, H: OrderHandler, O>(
+    fn run_with<F: FeedHandler, H: OrderHandler>(
         mut self,
-        connections: Connections<F, H, O>,
+        connections: Connections<F, H>,
         clock: Clock,
         client: impl RestingClient,
     ) -> Result<(), RunnerError> {
         let orders = self.setup.orders;
         let failed = |error: GatewayError| failed(error, orders);
         let regions = self.regions;
-        let bare_send = BareSend::new(self.setup.sink, &regions).map_err(failed)?;
+        let bare_send = self.setup.sink.map(|sink| BareSend::new(sink, &regions)).transpose();
+        let looker = Looker { bare_send: bare_send.map_err(failed)?, ..Looker::default() };
         let Connections { config, market_data, orders: handler, .. } = connections;
         let handlers = (market_data.handler, handler);
         let kernel =
@@ -209,7 +216,7 @@ impl Process<'_, '_> {
         let input = market_data.input;
         let mut gateway =
             Gateway::with_handlers(kernel, &config, clock, input, handlers, client, &regions)
-                .and_then(|gateway| gateway.with_observer(bare_send))
+                .and_then(|gateway| gateway.with_observer(looker))
                 .map_err(failed)?;
         let mut waiter = Waiter::new(self.setup.common.place.wait);
         let mut wishes = Wishes::default();
@@ -307,7 +314,7 @@ fn own<F>(
 ) -> Result<Connections<F, Fix44>, RunnerError> {
     let orders = Fix44::new(&config).map_err(|error| RunnerError::Run(error.to_string()))?;
     let market_data = MarketData { input, handler, backup: None };
-    Ok(Connections { config, market_data, orders, observer: () })
+    Ok(Connections { config, market_data, orders, tap: None })
 }
 
 /// The stream of a recorded venue, and its handler.

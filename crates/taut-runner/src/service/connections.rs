@@ -10,8 +10,9 @@ mod okx;
 mod own;
 mod paper;
 mod parts;
+mod tap;
 
-use taut_gateway::{Observer, OrderHandler};
+use taut_gateway::OrderHandler;
 use taut_market_data::FeedHandler;
 use taut_sys::monotonic;
 
@@ -24,14 +25,15 @@ use crate::service::okx::OkxKeys;
 use crate::settings::RemoteVenue;
 pub use address::{Named, Served, addresses_of};
 pub use parts::{Connections, MarketData};
+pub use tap::Tap;
 
 /// Who builds a gateway, whichever venue it is for.
 pub trait Connect {
     type Output;
 
-    fn connect<F: FeedHandler + Send, H: OrderHandler + Send, O: Observer + Send>(
+    fn connect<F: FeedHandler + Send, H: OrderHandler + Send>(
         self,
-        connections: Connections<F, H, O>,
+        connections: Connections<F, H>,
     ) -> Result<Self::Output, RunnerError>;
 }
 

@@ -8,7 +8,7 @@ use std::io;
 use std::sync::mpsc::{self, Sender};
 use std::thread::{self, ScopedJoinHandle};
 
-use taut_gateway::{Gateway, Observer, OrderHandler, Regions, Strategy, StrategyRegions};
+use taut_gateway::{Gateway, OrderHandler, Regions, Strategy, StrategyRegions};
 use taut_io::EpollKernel;
 use taut_ipc::Segment;
 use taut_journal::Journal;
@@ -22,6 +22,7 @@ use taut_types::Nanos;
 
 use crate::child::SharedClock;
 use crate::error::RunnerError;
+use crate::looker::Looker;
 use crate::service::connections::{self, Connect, Connections, MarketData};
 use crate::service::copy_reader::CopyReaderKeys;
 use crate::service::file::GatewayFile;
@@ -42,6 +43,11 @@ const SOURCES: usize = 16;
 /// [`RunnerError::Settings`] before anything is opened; [`RunnerError::Run`] when it cannot be
 /// opened, or ends.
 pub fn serve(file: &GatewayFile, heard: impl Fn(&str) + Sync) -> Result<(), RunnerError> {
+    serve_split(file, &heard)
+}
+
+/// Nothing of it depends on who calls: it is compiled with this crate, once.
+fn serve_split(file: &GatewayFile, heard: &(dyn Fn(&str) + Sync)) -> Result<(), RunnerError> {
     file.check()?;
     start(file, None, Split, heard)
 }
@@ -64,16 +70,16 @@ pub fn serve_fused<S: Strategy + Send>(
         return Err(mistake);
     }
     let owner = strategy.owner();
-    start(file, Some(name), Fused { owner, make }, heard)
+    start(file, Some(name), Fused { owner, make }, &heard)
 }
 
 fn start(
     file: &GatewayFile,
     fused: Option<&str>,
     strategies: impl Strategies,
-    heard: impl Fn(&str) + Sync,
+    heard: &(dyn Fn(&str) + Sync),
 ) -> Result<(), RunnerError> {
-    let file = &*file.subscribed(None, &heard)?;
+    let file = &*file.subscribed(None, heard)?;
     // Before the session's numbers, which are in its folder.
     let journal = file.journal.as_ref().map(|journal| journal.open(&file.instruments()?));
     let journal = journal.transpose()?;
@@ -81,21 +87,21 @@ fn start(
 }
 
 /// Runs the gateway that it is given the parts of.
-struct Serve<'a, W, T> {
+struct Serve<'a, W> {
     file: &'a GatewayFile,
     /// The name of the strategy in the thread that trades.
     fused: Option<&'a str>,
     strategies: W,
     journal: Option<Journal>,
-    heard: T,
+    heard: &'a (dyn Fn(&str) + Sync),
 }
 
-impl<W: Strategies, T: Fn(&str) + Sync> Connect for Serve<'_, W, T> {
+impl<W: Strategies> Connect for Serve<'_, W> {
     type Output = ();
 
-    fn connect<F: FeedHandler + Send, H: OrderHandler + Send, O: Observer + Send>(
+    fn connect<F: FeedHandler + Send, H: OrderHandler + Send>(
         self,
-        connections: Connections<F, H, O>,
+        connections: Connections<F, H>,
     ) -> Result<(), RunnerError> {
         run(self, connections)
     }
@@ -149,9 +155,9 @@ fn doorbell() -> Result<Doorbell, RunnerError> {
 }
 
 /// Builds the gateway. All that is behind it is the same for every venue and every client.
-fn run<W: Strategies, F: FeedHandler + Send, H: OrderHandler + Send, O: Observer + Send>(
-    serve: Serve<'_, W, impl Fn(&str) + Sync>,
-    connections: Connections<F, H, O>,
+fn run<W: Strategies, F: FeedHandler + Send, H: OrderHandler + Send>(
+    serve: Serve<'_, W>,
+    connections: Connections<F, H>,
 ) -> Result<(), RunnerError> {
     let Serve { file, fused, strategies, journal, heard } = serve;
     let failed = |error: &dyn std::fmt::Display| RunnerError::run("shared memory", error);
@@ -169,19 +175,19 @@ fn run<W: Strategies, F: FeedHandler + Send, H: OrderHandler + Send, O: Observer
     let memory = Memory { regions: &regions, own: &shared.own, places: &places };
     let (client, slots) = strategies.open(&memory, first_number(), monotonic())?;
     let (shared_clock, now) = SharedClock::new(&regions)?;
-    let Connections { config, market_data, orders: handler, observer } = connections;
+    let Connections { config, market_data, orders: handler, tap } = connections;
     let MarketData { input, handler: feed, backup: feed_backup } = market_data;
     let orders = config.order_address;
     let kernel =
         EpollKernel::new(SOURCES).map_err(|error| RunnerError::run("the kernel", error))?;
     let handlers = (feed, handler);
     let gateway = Gateway::with_handlers(kernel, &config, now, input, handlers, client, &regions)
-        .and_then(|gateway| gateway.with_observer(observer))
+        .and_then(|gateway| gateway.with_observer(Looker { tap, ..Looker::default() }))
         .map_err(|error| trading::failed(error, orders))?;
     let gateway = Box::new(gateway);
     let built = Built { gateway, slots, shared_clock, orders, feed_backup };
     let running = Running { file, fused, shared: &shared, places, anchoring, clock };
-    running.run(built, journal, &heard)
+    running.run(built, journal, heard)
 }
 
 /// A gateway's process, whichever venue it is at.

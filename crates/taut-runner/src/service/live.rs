@@ -1,21 +1,19 @@
 //! Connects to a venue, and says what it saw, without sending an order.
 
-use std::cell::RefCell;
 use std::fmt::Write;
 use std::os::fd::AsFd;
-use std::rc::Rc;
+use std::sync::Arc;
 
-use taut_gateway::{
-    FusedClient, Gateway, GatewayError, Observer, OrderHandler, OrderUpdate, Regions, Strategy,
-    Trading,
-};
+use taut_gateway::{Gateway, GatewayError, Hub, OrderHandler, Regions};
 use taut_io::EpollKernel;
 use taut_ipc::Segment;
-use taut_market_data::{BestPrices, Event, EventKind, FeedHandler, Soundness};
+use taut_market_data::{BestPrices, FeedHandler, Soundness};
+use taut_sync::atomic::Ordering;
 use taut_sys::{Anchoring, Clock, catch_stop_signals, monotonic, stop_requests, wait_readable};
 use taut_types::{Instrument, InstrumentId, Nanos, Price, Qty};
 
 use crate::error::RunnerError;
+use crate::looker::{Looker, Seen};
 use crate::service::connections::{self, Connect, Connections, MarketData};
 use crate::service::differences::Differences;
 use crate::service::file::{GatewayFile, PositionsKey};
@@ -43,8 +41,16 @@ pub fn check_live(
     heard: impl FnMut(&str),
 ) -> Result<(), RunnerError> {
     let mut heard = heard;
+    look(file, patience, &mut heard)
+}
+
+fn look(
+    file: &GatewayFile,
+    patience: Nanos,
+    heard: &mut dyn FnMut(&str),
+) -> Result<(), RunnerError> {
     file.check()?;
-    let mut file = file.subscribed(Some(monotonic() + patience), &mut heard)?.into_owned();
+    let mut file = file.subscribed(Some(monotonic() + patience), &mut *heard)?.into_owned();
     (file.journal, file.drop_copy, file.drop_copy_reader) = (None, None, None);
     if file.session.positions != PositionsKey::Off {
         // Nothing is held here that could be made the venue's.
@@ -55,49 +61,30 @@ pub fn check_live(
     connections::connect(&file, Look { patience, heard, differences })
 }
 
-struct Look<T> {
+struct Look<'a> {
     patience: Nanos,
-    heard: T,
+    heard: &'a mut dyn FnMut(&str),
     differences: Differences,
 }
 
-/// What the market brought, by instrument.
-#[derive(Clone, Debug, Default)]
-struct Seen {
-    events: u64,
-    trades: u64,
-}
-
-/// A strategy that does nothing.
-struct Watch(Rc<RefCell<Vec<Seen>>>);
-
-impl Strategy for Watch {
-    fn on_market(&mut self, _now: Nanos, event: &Event, _trading: &mut impl Trading) {
-        if let Some(seen) = self.0.borrow_mut().get_mut(event.instrument.0 as usize) {
-            seen.events += 1;
-            seen.trades += u64::from(matches!(event.kind, EventKind::Trade(_)));
-        }
-    }
-
-    fn on_order(&mut self, _now: Nanos, _update: &OrderUpdate, _trading: &mut impl Trading) {}
-}
-
-impl<T: FnMut(&str)> Connect for Look<T> {
+impl Connect for Look<'_> {
     type Output = ();
 
-    fn connect<F: FeedHandler + Send, H: OrderHandler + Send, O: Observer + Send>(
+    fn connect<F: FeedHandler + Send, H: OrderHandler + Send>(
         self,
-        connections: Connections<F, H, O>,
+        connections: Connections<F, H>,
     ) -> Result<(), RunnerError> {
-        let Self { patience, mut heard, differences } = self;
-        let Connections { config, market_data, orders, observer } = connections;
+        let Self { patience, heard, differences } = self;
+        let Connections { config, market_data, orders, tap } = connections;
         let MarketData { input, handler: feed, .. } = market_data;
         let failed = |error: &dyn std::fmt::Display| RunnerError::run("the gateway", error);
         let segment = Segment::create("taut-gateway-check", &Regions::LAYOUT)
             .map_err(|error| failed(&error))?;
         let regions = Regions::of(&segment).map_err(|error| failed(&error))?;
-        let seen = Rc::new(RefCell::new(vec![Seen::default(); config.instruments.len()]));
-        let client = FusedClient::new(Watch(Rc::clone(&seen)));
+        let seen: Arc<[Seen]> = config.instruments.iter().map(|_| Seen::default()).collect();
+        let looker = Looker { tap, seen: Some(Arc::clone(&seen)), ..Looker::default() };
+        // No strategy attaches.
+        let client = Hub::new(&regions).map_err(|error| failed(&error))?;
         let kernel = EpollKernel::new(SOURCES).map_err(|error| failed(&error))?;
         let clock = Clock::new(Anchoring::start().mapping());
         // It sleeps, however the gateway is to wait.
@@ -105,9 +92,9 @@ impl<T: FnMut(&str)> Connect for Look<T> {
         let handlers = (feed, orders);
         let gateway =
             Gateway::with_handlers(kernel, &config, clock, input, handlers, client, &regions)
-                .and_then(|gateway| gateway.with_observer(observer))
+                .and_then(|gateway| gateway.with_observer(looker))
                 .map_err(|error| failed(&error))?;
-        let (gateway, heard, began) = (Box::new(gateway), &mut heard, monotonic());
+        let (gateway, began) = (Box::new(gateway), monotonic());
         Looking { gateway, seen, heard, began, differences }.run(patience)
     }
 }
@@ -115,7 +102,7 @@ impl<T: FnMut(&str)> Connect for Look<T> {
 /// A gateway that nobody trades by.
 struct Looking<'a, 'm> {
     gateway: Box<dyn AnyGateway + 'm>,
-    seen: Rc<RefCell<Vec<Seen>>>,
+    seen: Arc<[Seen]>,
     heard: &'a mut dyn FnMut(&str),
     began: Nanos,
     differences: Differences,
@@ -207,8 +194,9 @@ impl Looking<'_, '_> {
         let (symbol, side) = (instrument.symbol(), |best: Option<(Price, taut_types::Lots)>| {
             best.map_or("nothing".to_owned(), |(price, lots)| format!("{} x {price}", lots.0))
         });
-        let seen = self.seen.borrow().get(instrument.id().0 as usize).cloned().unwrap_or_default();
-        let Seen { events, trades } = seen;
+        let [events, trades] = self.seen.get(instrument.id().0 as usize).map_or([0; 2], |seen| {
+            [&seen.events, &seen.trades].map(|count| count.load(Ordering::Relaxed))
+        });
         let mut text =
             format!("{symbol}: {} | {}, {events} events, {trades} trades", side(bid), side(ask));
         let terms = self.gateway.venue_terms(instrument.id());

@@ -158,7 +158,7 @@ impl BinanceKeys {
         let config = config(file, route)?;
         let settings = self.settings(file);
         let orders = BinanceWs::new(&config, settings).map_err(|error| refused(&config, error))?;
-        Ok(Connections { config, market_data, orders, observer: () })
+        Ok(Connections { config, market_data, orders, tap: None })
     }
 
     /// Orders over FIX, and questions over the WebSocket API.
@@ -191,7 +191,7 @@ impl BinanceKeys {
         config.session.beside = Some(questions);
         let settings = self.settings(file);
         let orders = BinanceFix::new(&config, settings).map_err(|error| refused(&config, error))?;
-        Ok(Connections { config, market_data, orders, observer: () })
+        Ok(Connections { config, market_data, orders, tap: None })
     }
 
     fn settings(&self, file: &GatewayFile) -> BinanceOrderSettings {

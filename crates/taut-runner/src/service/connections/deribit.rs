@@ -106,7 +106,7 @@ impl DeribitKeys {
         let config = config(file, route)?;
         let orders = DeribitJson::new(&config, self.settings(file))
             .map_err(|error| refused(&config, error))?;
-        Ok(Connections { config, market_data, orders, observer: () })
+        Ok(Connections { config, market_data, orders, tap: None })
     }
 
     /// Orders over FIX.
@@ -134,7 +134,7 @@ impl DeribitKeys {
         let config = config(file, route)?;
         let orders = DeribitFix::new(&config, &self.settings(file))
             .map_err(|error| refused(&config, error))?;
-        Ok(Connections { config, market_data, orders, observer: () })
+        Ok(Connections { config, market_data, orders, tap: None })
     }
 
     fn settings(&self, file: &GatewayFile) -> DeribitOrderSettings {

@@ -152,7 +152,7 @@ impl OkxKeys {
         config.session.beside = Some(questions);
         let settings = self.settings(file)?;
         let orders = OkxWs::new(&config, settings).map_err(|error| refused(&config, error))?;
-        Ok(Connections { config, market_data, orders, observer: () })
+        Ok(Connections { config, market_data, orders, tap: None })
     }
 
     fn settings(&self, file: &GatewayFile) -> Result<OkxOrderSettings, RunnerError> {

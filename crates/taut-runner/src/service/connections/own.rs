@@ -47,7 +47,7 @@ pub fn connections(
     };
     let config = config(file, route)?;
     let orders = Fix44::new(&config).map_err(|error| refused(&config, error))?;
-    Ok(Connections { config, market_data, orders, observer: () })
+    Ok(Connections { config, market_data, orders, tap: None })
 }
 
 pub fn market_data(

@@ -6,18 +6,18 @@
 //! (see [`MirrorFlow`]): its fills are rather too few than too many.
 
 use std::net::{SocketAddr, SocketAddrV4};
-use std::sync::mpsc::{Sender, channel};
-use std::thread::{self, JoinHandle};
+use std::sync::mpsc::channel;
+use std::thread;
 
 use taut_fix::Now;
-use taut_gateway::{Fix44, Observer, Transport};
-use taut_market_data::{Event, EventKind, FeedHandler, LevelUpdate, Soundness};
+use taut_gateway::{Fix44, Transport};
 use taut_sys::{Address, DatagramOptions, Socket, StreamOptions, monotonic, process_id, utc};
-use taut_types::{Instrument, Nanos, Side};
-use taut_venue::flow::{MirrorFlow, MirrorUpdate};
+use taut_types::{Instrument, Nanos};
+use taut_venue::flow::MirrorFlow;
 use taut_venue::{FeedOutput, Flow, Venue, VenueConfig, VenueError, VenueSockets};
 
 use super::parts::{Connections, MarketData, OrderRoute, config, refused};
+use super::tap::Tap;
 use crate::error::RunnerError;
 use crate::service::file::GatewayFile;
 use crate::settings::comp_id;
@@ -29,65 +29,11 @@ const ORDERS: usize = 1 << 14;
 /// The interval of heartbeats.
 const HEARTBEAT: Nanos = Nanos::from_secs(5);
 
-/// Tells the venue on paper what the market does; ends the venue with itself.
-pub struct Tap {
-    to: Option<Sender<MirrorUpdate>>,
-    venue: Option<JoinHandle<()>>,
-}
-
-impl Observer for Tap {
-    fn on_market(&mut self, events: &[Event], feed: &impl FeedHandler) {
-        let Some(to) = &self.to else { return };
-        // A venue that has ended takes no more orders, and the session says so.
-        let send = |update| _ = to.send(update);
-        for event in events {
-            let place = event.instrument.0 as usize;
-            match event.kind {
-                EventKind::Level(LevelUpdate { side, price, lots, .. }) => {
-                    send(MirrorUpdate::Level { place, side, price, lots });
-                }
-                // Only a sound book is told level by level. One that is not is empty here.
-                EventKind::Book(soundness) => {
-                    send(MirrorUpdate::Begin { place });
-                    let book =
-                        feed.book(event.instrument).filter(|_| soundness == Soundness::Sound);
-                    for side in [Side::Buy, Side::Sell] {
-                        for level in book.iter().flat_map(|book| book.iter(side)) {
-                            let (price, lots) = (level.price, level.lots);
-                            send(MirrorUpdate::Level { place, side, price, lots });
-                        }
-                    }
-                }
-                _ => {}
-            }
-        }
-        let mut told = None;
-        for event in events.iter().filter(|event| is_of_book(event)) {
-            if told.replace(event.instrument) != Some(event.instrument) {
-                send(MirrorUpdate::End { place: event.instrument.0 as usize });
-            }
-        }
-    }
-}
-
-const fn is_of_book(event: &Event) -> bool {
-    matches!(event.kind, EventKind::Level(_) | EventKind::Book(_))
-}
-
-impl Drop for Tap {
-    fn drop(&mut self) {
-        self.to = None;
-        if let Some(venue) = self.venue.take() {
-            let _ = venue.join();
-        }
-    }
-}
-
 /// The venue's market data, and orders to a venue on paper, which runs from here on.
 pub fn connections<F>(
     file: &GatewayFile,
     market_data: MarketData<F>,
-) -> Result<Connections<F, Fix44, Tap>, RunnerError> {
+) -> Result<Connections<F, Fix44>, RunnerError> {
     let instruments = file.instruments()?;
     let (to, from) = channel();
     let failed = |error: &dyn std::fmt::Display| RunnerError::run("the venue on paper", error);
@@ -112,9 +58,9 @@ pub fn connections<F>(
         // Its flow ends when nobody can tell it anything any more.
         while !venue.flow_finished() && run(&mut venue).is_ok() {}
     });
-    let venue = Some(venue.map_err(|error| failed(&error))?);
-    let observer = Tap { to: Some(to), venue };
-    Ok(Connections { config, market_data, orders, observer })
+    let venue = venue.map_err(|error| failed(&error))?;
+    let tap = Some(Tap::new(to, venue));
+    Ok(Connections { config, market_data, orders, tap })
 }
 
 fn run(venue: &mut Venue) -> Result<(), VenueError> {

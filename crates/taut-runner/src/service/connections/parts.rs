@@ -9,6 +9,7 @@ use taut_gateway::{
 use taut_sys::Wait;
 use taut_types::Nanos;
 
+use super::tap::Tap;
 use crate::error::RunnerError;
 use crate::service::file::GatewayFile;
 use crate::service::journal::JournalKeys;
@@ -23,12 +24,13 @@ pub struct MarketData<F> {
 }
 
 /// What a gateway at some venue is built of.
-pub struct Connections<F, H, O = ()> {
+pub struct Connections<F, H> {
     pub config: GatewayConfig,
     pub market_data: MarketData<F>,
     /// Sends orders.
     pub orders: H,
-    pub observer: O,
+    /// Where a venue on paper hears of the market.
+    pub tap: Option<Tap>,
 }
 
 /// Where and how a gateway's orders go.

@@ -7,8 +7,8 @@ use std::os::fd::BorrowedFd;
 
 use taut_gateway::{
     AddError, Client, DropCopies, FeedSockets, Gateway, GatewayCounters, GatewayError,
-    NewInstrument, Observer, OpenOrder, OrderFilter, OrderHandler, Owner, PositionComparisons,
-    RiskRules, VenueCopies, VenueTerms,
+    NewInstrument, OpenOrder, OrderFilter, OrderHandler, Owner, PositionComparisons, RiskRules,
+    VenueCopies, VenueTerms,
 };
 use taut_io::EpollKernel;
 use taut_journal::{State, Writer};
@@ -20,6 +20,7 @@ use taut_sys::{Address, Clock};
 use taut_types::{ClientOrderId, FeeRates, Instrument, InstrumentId, Nanos, Side};
 
 use super::strategies::Attachable;
+use crate::looker::Looker;
 
 /// What [`Gateway`] has of these names.
 pub trait AnyGateway {
@@ -81,8 +82,8 @@ pub trait AnyGateway {
     fn set_stream_addresses(&mut self, source: Source, addresses: Vec<SocketAddrV4>);
 }
 
-impl<C: Client + Attachable, F: FeedHandler, O: Observer, H: OrderHandler> AnyGateway
-    for Gateway<'_, C, F, EpollKernel, O, H>
+impl<C: Client + Attachable, F: FeedHandler, H: OrderHandler> AnyGateway
+    for Gateway<'_, C, F, EpollKernel, Looker<'_>, H>
 {
     fn poll(&mut self) -> Result<bool, GatewayError> {
         self.poll()
