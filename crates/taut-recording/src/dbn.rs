@@ -14,14 +14,14 @@ use std::fs::File;
 use std::io::{BufReader, ErrorKind};
 use std::path::Path;
 
-use dbn::decode::{DbnMetadata, DecodeRecordRef, DynDecoder};
+use dbn::decode::{DbnDecoder, DbnMetadata, DecodeRecordRef};
 use dbn::enums::Action;
 use dbn::{MboMsg, UNDEF_PRICE, VersionUpgradePolicy, flags};
 use serde::Serialize;
 use taut_book::{BookError, BookLimit, Order, OrderBook};
 use taut_types::{HalfTicks, Lots, OrderId, Side};
 
-use crate::FileError;
+use crate::{FileError, zstd};
 
 /// All books of some files.
 #[derive(Debug, Default)]
@@ -53,7 +53,8 @@ impl MboBooks {
             return Err(unread(ErrorKind::IsADirectory.into()));
         }
         let policy = VersionUpgradePolicy::UpgradeToV3;
-        let mut decoder = DynDecoder::inferred_with_buffer(BufReader::new(file), policy)
+        let file = zstd::unpacked(BufReader::with_capacity(1 << 16, file)).map_err(unread)?;
+        let mut decoder = DbnDecoder::with_upgrade_policy(file, policy)
             .map_err(|error| wrong(format!("it is no DBN file ({error})")))?;
         for mapping in &decoder.metadata().mappings {
             let ids = mapping.intervals.iter().filter_map(|interval| interval.symbol.parse().ok());

@@ -17,6 +17,7 @@ pub mod dbn;
 mod error;
 pub mod lobster;
 pub mod pcap;
+mod zstd;
 
 pub use error::FileError;
 

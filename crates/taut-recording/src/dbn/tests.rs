@@ -1,6 +1,9 @@
+use std::fs;
+
 use dbn::encode::{DbnEncoder, EncodeRecord};
 use dbn::enums::{SType, Schema};
 use dbn::{MetadataBuilder, flags};
+use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
 use super::*;
 
@@ -28,14 +31,13 @@ fn write(path: &Path, records: &[MboMsg], zstd: bool) {
         .stype_in(Some(SType::RawSymbol))
         .stype_out(SType::InstrumentId)
         .build();
-    let file = File::create(path).unwrap();
+    let mut bytes = Vec::new();
+    let mut encoder = DbnEncoder::new(&mut bytes, &metadata).unwrap();
+    records.iter().for_each(|record| encoder.encode_record(record).unwrap());
     if zstd {
-        let mut encoder = DbnEncoder::with_zstd(file, &metadata).unwrap();
-        records.iter().for_each(|record| encoder.encode_record(record).unwrap());
-    } else {
-        let mut encoder = DbnEncoder::new(file, &metadata).unwrap();
-        records.iter().for_each(|record| encoder.encode_record(record).unwrap());
+        bytes = compress_to_vec(&*bytes, CompressionLevel::Fastest);
     }
+    fs::write(path, bytes).unwrap();
 }
 
 fn rebuilt(records: &[MboMsg]) -> MboBooks {
