@@ -147,6 +147,7 @@ impl Subscription {
     }
 
     /// Lets time pass: images end, and what is over is told.
+    #[inline]
     pub fn handle_timeout(&mut self, now: Nanos) {
         let mut at = 0;
         while let Some(image) = self.images.get_mut(at) {
@@ -188,6 +189,7 @@ impl Subscription {
     }
 
     /// The next control frame, written to the front of `out`: status messages, NAKs, round trips.
+    #[inline]
     pub fn poll_transmit(&mut self, now: Nanos, out: &mut [u8]) -> Option<Transmit> {
         if let Some((to, frame)) = self.outbox.pop_front() {
             return Some(Transmit { bytes: frame.write(out), to: Target::One(to) });

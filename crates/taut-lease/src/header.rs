@@ -62,6 +62,7 @@ pub struct Header {
 impl Header {
     /// Its bytes.
     #[must_use]
+    #[inline]
     pub fn to_bytes(&self) -> [u8; HEADER_BYTES] {
         let mut bytes = [0; HEADER_BYTES];
         let (words, _) = bytes.as_chunks_mut::<8>();
@@ -80,6 +81,7 @@ impl Header {
 
     /// The header of a datagram and what follows it; nothing when it is none of ours.
     #[must_use]
+    #[inline]
     pub fn read(datagram: &[u8]) -> Option<(Self, &[u8])> {
         let (bytes, rest) = datagram.split_first_chunk::<HEADER_BYTES>()?;
         let (words, _) = bytes.as_chunks::<8>();

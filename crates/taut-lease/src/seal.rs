@@ -41,6 +41,7 @@ pub(crate) fn same(one: &[u8; TAG_BYTES], other: &[u8; TAG_BYTES]) -> bool {
 
 /// Puts the tag behind the first `length` bytes of a datagram, if there is a key; returns its
 /// length then. Nothing when there is no room.
+#[inline]
 pub(crate) fn seal(key: Option<&Key>, datagram: &mut [u8], length: usize) -> Option<usize> {
     let Some(key) = key else { return Some(length) };
     let (bytes, rest) = datagram.split_at_mut_checked(length)?;

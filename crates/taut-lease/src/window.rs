@@ -61,6 +61,7 @@ impl Window {
     }
 
     /// Notes that what lies between has not come.
+    #[inline]
     fn pass(&mut self, upto: u64) {
         let from = self.next.max(upto.saturating_sub(WINDOW));
         (from..upto).for_each(|skipped| {

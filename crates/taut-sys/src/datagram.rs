@@ -119,6 +119,7 @@ impl DatagramBatch {
 
     /// What is known about one.
     #[must_use]
+    #[inline]
     pub fn info(&self, index: usize) -> DatagramInfo {
         let (Some(name), Some(control), Some(header)) =
             (self.names.get(index), self.controls.get(index), self.headers.get(index))

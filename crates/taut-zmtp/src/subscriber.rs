@@ -335,6 +335,7 @@ impl Subscriber {
         self.links.get_mut(id.index()).filter(|slot| slot.generation == id.generation)
     }
 
+    #[inline]
     fn link(&self, id: LinkId) -> Option<&Link> {
         let slot = self.links.get(id.index())?;
         slot.link.as_deref().filter(|_| slot.generation == id.generation)

@@ -29,6 +29,7 @@ pub fn put<const N: usize>(bytes: &mut [u8], at: usize, field: [u8; N]) {
 }
 
 /// The common header: length, version 0, flags, type.
+#[inline]
 pub fn put_header(bytes: &mut [u8], length: usize, flags: u8, code: u16) {
     put(bytes, 0, (length as i32).to_le_bytes());
     put(bytes, 4, [0, flags]);

@@ -48,7 +48,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> PacketWriter<B> {
     /// [`begin`](Self::begin) and for an event that the format has no template for.
     #[inline]
     pub fn push(&mut self, message: &Message<'_>) -> Result<(), SbeError> {
-        self.append(|body| message.write(body))
+        let body_bytes = message.write(self.body()?)?;
+        self.frame(body_bytes)
     }
 
     /// As [`push`](Self::push) of a [`Message::Event`] that is no status. Where it is called with a
@@ -63,25 +64,30 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> PacketWriter<B> {
         instrument: InstrumentId,
         kind: &EventKind,
     ) -> Result<(), SbeError> {
-        self.append(|body| event::write(instrument, kind, body))
+        let body_bytes = event::write(instrument, kind, self.body()?)?;
+        self.frame(body_bytes)
     }
 
-    /// Frames what `write` writes, which says how long that is.
+    /// Where the next message's body goes.
     #[inline(always)]
-    fn append(
-        &mut self,
-        write: impl FnOnce(&mut [u8]) -> Result<usize, SbeError>,
-    ) -> Result<(), SbeError> {
+    fn body(&mut self) -> Result<&mut [u8], SbeError> {
         if self.len == 0 {
             return Err(SbeError::Misuse);
         }
         let buffer = self.buffer.as_mut();
         let capacity = buffer.len().min(PACKET_BYTES_MAX);
-        let room = buffer.get_mut(self.len..capacity).ok_or(SbeError::Full)?;
-        let (frame, body) = room.split_first_chunk_mut().ok_or(SbeError::Full)?;
-        let size = MessageFrame::BYTES + write(body)?;
+        let start = self.len + MessageFrame::BYTES;
+        buffer.get_mut(start..capacity).ok_or(SbeError::Full)
+    }
+
+    /// Frames a message whose body is written.
+    #[inline(always)]
+    fn frame(&mut self, body_bytes: usize) -> Result<(), SbeError> {
+        let size = MessageFrame::BYTES + body_bytes;
         // At most a packet's 1,400 bytes.
         let word = u16::try_from(size).map_err(|_| SbeError::Full)?;
+        let room = self.buffer.as_mut().get_mut(self.len..);
+        let frame = room.and_then(<[u8]>::first_chunk_mut).ok_or(SbeError::Full)?;
         *frame = MessageFrame { size: word, reserved: 0 }.bytes();
         self.len += size;
         self.message_count += 1;

@@ -123,6 +123,7 @@ impl Outbox {
     ///
     /// # Errors
     /// As [`Outbox::text`]; misuse when the kind changes within a message.
+    #[inline]
     pub fn part(&mut self, kind: MessageKind, bytes: &[u8], is_last: bool) -> Result<(), WsError> {
         let opcode = match (self.inside, kind) {
             (Some(inside), kind) if inside != kind => {
@@ -387,6 +388,7 @@ impl Outbox {
         self.out.pending()
     }
 
+    #[inline]
     pub(crate) fn transmitted(&mut self, count: usize) {
         self.out.consume(count);
         if let Some(length) = self.pong_waits
