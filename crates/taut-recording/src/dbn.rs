@@ -52,7 +52,8 @@ impl MboBooks {
         if file.metadata().map_err(unread)?.is_dir() {
             return Err(unread(ErrorKind::IsADirectory.into()));
         }
-        let policy = VersionUpgradePolicy::UpgradeToV3;
+        // Records by order are the same in all versions; to upgrade others trusts their lengths.
+        let policy = VersionUpgradePolicy::AsIs;
         let file = zstd::unpacked(BufReader::with_capacity(1 << 16, file)).map_err(unread)?;
         let mut decoder = DbnDecoder::with_upgrade_policy(file, policy)
             .map_err(|error| wrong(format!("it is no DBN file ({error})")))?;
@@ -67,9 +68,11 @@ impl MboBooks {
             let record = record
                 .map_err(|error| wrong(format!("record {at}: cannot be decoded ({error})")))?;
             let Some(record) = record else { return Ok(()) };
-            match record.get::<MboMsg>() {
-                Some(record) => self.apply(record),
-                None => self.other_records += 1,
+            if record.has::<MboMsg>() {
+                let record = record.try_get::<MboMsg>();
+                self.apply(record.map_err(|error| wrong(format!("record {at}: {error}")))?);
+            } else {
+                self.other_records += 1;
             }
             if at.is_multiple_of(1 << 20) {
                 progress(at);

@@ -14,7 +14,8 @@ const SKIPPABLE: [u8; 4] = 0x184D_2A50_u32.to_le_bytes();
 const SKIPPABLE_MASK: u8 = 0xF0;
 
 /// The bytes of a file: unpacked where it is packed, else as they are. A read comes back short at
-/// the end alone: the decoder of DBN counts on it.
+/// the end alone: the decoder of DBN counts on it, and takes a file that ends early for a whole
+/// one, which is therefore an error of another kind here.
 ///
 /// # Errors
 /// Those of the file.
@@ -23,14 +24,21 @@ pub fn unpacked<R: BufRead>(mut file: R) -> io::Result<Unpacked<R>> {
     let is_skippable = begin.len() >= SKIPPABLE.len()
         && begin[0] & SKIPPABLE_MASK == SKIPPABLE[0]
         && begin[1..].starts_with(&SKIPPABLE[1..]);
-    Ok(match begin.starts_with(&FRAME) || is_skippable {
-        true => Unpacked::Packed(Box::new(Frames::new(file))),
-        false => Unpacked::Plain(file),
-    })
+    let source = match begin.starts_with(&FRAME) || is_skippable {
+        true => Source::Packed(Box::new(Frames::new(file))),
+        false => Source::Plain(file),
+    };
+    Ok(Unpacked { source, failure: None })
 }
 
 /// A file that [`unpacked`] reads.
-pub enum Unpacked<R> {
+pub struct Unpacked<R> {
+    source: Source<R>,
+    /// What came behind the bytes of the last read.
+    failure: Option<Error>,
+}
+
+enum Source<R> {
     Packed(Box<Frames<R>>),
     Plain(R),
 }
@@ -38,31 +46,64 @@ pub enum Unpacked<R> {
 impl<R: BufRead> Read for Unpacked<R> {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
         let mut filled = 0;
-        while filled < to.len() {
+        while filled < to.len() && self.failure.is_none() {
             let rest = &mut to[filled..];
-            let read = match self {
-                Self::Packed(frames) => frames.read(rest)?,
-                Self::Plain(file) => file.read(rest)?,
+            let read = match &mut self.source {
+                Source::Packed(frames) => frames.read(rest),
+                Source::Plain(file) => file.read(rest),
             };
-            if read == 0 {
-                break;
+            match read {
+                Ok(0) => break,
+                Ok(read) => filled += read,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => self.failure = Some(error),
             }
-            filled += read;
         }
-        Ok(filled)
+        match self.failure.take_if(|_| filled == 0) {
+            Some(error) => Err(error),
+            None => Ok(filled),
+        }
     }
 }
 
 /// The frames of a file, one after the other.
-pub struct Frames<R> {
+struct Frames<R> {
     source: R,
     decoder: FrameDecoder,
     in_frame: bool,
+    /// Bytes that came out of the frame.
+    unpacked_bytes: u64,
 }
 
 impl<R: BufRead> Frames<R> {
     fn new(source: R) -> Self {
-        Self { source, decoder: FrameDecoder::new(), in_frame: false }
+        Self { source, decoder: FrameDecoder::new(), in_frame: false, unpacked_bytes: 0 }
+    }
+
+    /// Some bytes; none at the end of the file.
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        loop {
+            if !self.in_frame {
+                self.in_frame = self.next_frame()?;
+                if !self.in_frame {
+                    return Ok(0);
+                }
+                self.unpacked_bytes = 0;
+            }
+            if self.decoder.can_collect() == 0 && !self.decoder.is_finished() {
+                let one = BlockDecodingStrategy::UptoBlocks(1);
+                self.decoder.decode_blocks(&mut self.source, one).map_err(wrong)?;
+            }
+            let read = self.decoder.read(to)?;
+            if read > 0 {
+                self.unpacked_bytes += read as u64;
+                return Ok(read);
+            }
+            if self.decoder.is_finished() {
+                self.check()?;
+                self.in_frame = false;
+            }
+        }
     }
 
     /// Begins with the next frame; false at the end of the file.
@@ -77,7 +118,7 @@ impl<R: BufRead> Frames<R> {
                     let length = u64::from(length);
                     let mut skipped = self.source.by_ref().take(length);
                     if io::copy(&mut skipped, &mut io::sink())? < length {
-                        return Err(ErrorKind::UnexpectedEof.into());
+                        return Err(invalid("the file ends within a skippable frame"));
                     }
                 }
                 Err(error) => return Err(wrong(error)),
@@ -86,46 +127,29 @@ impl<R: BufRead> Frames<R> {
         Ok(false)
     }
 
-    /// At the end of a frame.
+    /// At the end of a frame. A size of 0 stands for none, too.
     fn check(&self) -> io::Result<()> {
+        let told = self.decoder.content_size();
+        if told != 0 && told != self.unpacked_bytes {
+            let own = self.unpacked_bytes;
+            return Err(invalid(format!("a frame has {own} bytes, and it says {told}")));
+        }
         match (self.decoder.get_checksum_from_data(), self.decoder.get_calculated_checksum()) {
             (Some(told), Some(own)) if told != own => {
-                let text = format!("a frame's checksum is {own:#010x}, and it says {told:#010x}");
-                Err(Error::new(ErrorKind::InvalidData, text))
+                Err(invalid(format!("a frame's checksum is {own:#010x}, and it says {told:#010x}")))
             }
             _ => Ok(()),
         }
     }
 }
 
-impl<R: BufRead> Read for Frames<R> {
-    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
-        loop {
-            if !self.in_frame {
-                self.in_frame = self.next_frame()?;
-                if !self.in_frame {
-                    return Ok(0);
-                }
-            }
-            if self.decoder.can_collect() == 0 && !self.decoder.is_finished() {
-                let one = BlockDecodingStrategy::UptoBlocks(1);
-                self.decoder.decode_blocks(&mut self.source, one).map_err(wrong)?;
-            }
-            let read = self.decoder.read(to)?;
-            if read > 0 {
-                return Ok(read);
-            }
-            if self.decoder.is_finished() {
-                self.check()?;
-                self.in_frame = false;
-            }
-        }
-    }
+/// What is no Zstandard. A file that ends within a frame is no other case.
+fn wrong(error: FrameDecoderError) -> Error {
+    invalid(error)
 }
 
-/// What is no Zstandard. A file that ends too early is no other case here.
-fn wrong(error: FrameDecoderError) -> Error {
-    Error::new(ErrorKind::InvalidData, error)
+fn invalid(why: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
+    Error::new(ErrorKind::InvalidData, why)
 }
 
 #[cfg(test)]

@@ -154,6 +154,35 @@ fn what_does_not_fit_is_counted_and_a_full_book_grows() {
 }
 
 #[test]
+fn a_record_that_is_shorter_than_its_kind_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("x.dbn");
+    write(&path, &[record(b'A', b'B', 1, 10, 5)], false);
+    let mut bytes = fs::read(&path).unwrap();
+    // The length of the only record, in words of four bytes, and as much less of it.
+    let start = bytes.len() - size_of::<MboMsg>();
+    bytes[start] -= 2;
+    bytes.truncate(bytes.len() - 8);
+    fs::write(&path, &bytes).unwrap();
+    let read = MboBooks::default().read(&path, &mut |_| {});
+    let told = read.expect_err("accepted").to_string();
+    assert!(told.contains("x.dbn: record 0"), "{told}");
+}
+
+#[test]
+fn a_packed_file_that_ends_within_a_frame_is_no_whole_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("x.dbn.zst");
+    write(&path, &[record(b'A', b'B', 1, 10, 5)], true);
+    let mut bytes = fs::read(&path).unwrap();
+    bytes.extend_from_slice(&[0x50, 0x2A, 0x4D, 0x18, 9, 0, 0, 0, 1]);
+    fs::write(&path, &bytes).unwrap();
+    let read = MboBooks::default().read(&path, &mut |_| {});
+    let told = read.expect_err("accepted").to_string();
+    assert!(told.contains("skippable"), "{told}");
+}
+
+#[test]
 fn a_file_that_is_no_dbn_is_refused_by_name() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("x.dbn");

@@ -38,6 +38,46 @@ fn what_is_not_packed_is_read_as_it_is() {
     }
 }
 
+/// What libzstd 1.5 wrote at level 19: a frame with its size and checksum, one of two blocks with
+/// neither, one with its size.
+const OF_LIBZSTD: &[u8] = include_bytes!("tests.zst");
+
+#[test]
+fn frames_of_the_reference_are_read() {
+    let rest =
+        "the other frame\n".to_owned() + &"its second block\n".repeat(3) + "of a known size\n";
+    assert_eq!(read(OF_LIBZSTD).expect("three frames"), [text(100), rest.into_bytes()].concat());
+}
+
+#[test]
+fn no_flipped_bit_of_a_frame_with_a_checksum_goes_unnoticed() {
+    let one = packed(&text(300));
+    for at in 0..one.len() * 8 {
+        let mut changed = one.clone();
+        changed[at / 8] ^= 1 << (at % 8);
+        // Unless it says nothing, or the file begins as none of Zstandard and is read as it is.
+        if let Ok(bytes) = read(&changed) {
+            assert!(bytes == text(300) || bytes == changed, "bit {at}");
+        }
+    }
+    for at in 0..OF_LIBZSTD.len() * 8 {
+        let mut changed = OF_LIBZSTD.to_vec();
+        changed[at / 8] ^= 1 << (at % 8);
+        // An error or other bytes, and an end.
+        let _ = read(&changed);
+    }
+}
+
+#[test]
+fn what_came_before_an_error_is_given_first() {
+    let mut file = packed(&text(10));
+    file.extend_from_slice(b"no frame");
+    let mut unpacked = unpacked(&*file).expect("a frame");
+    let mut bytes = vec![0; 1_000];
+    assert_eq!(unpacked.read(&mut bytes).expect("the frame"), text(10).len());
+    unpacked.read(&mut bytes).expect_err("what follows is no frame");
+}
+
 #[test]
 fn a_file_that_ends_early_or_was_changed_is_an_error() {
     let whole = packed(&text(500));
@@ -48,5 +88,6 @@ fn a_file_that_ends_early_or_was_changed_is_an_error() {
     *changed.last_mut().expect("a checksum") ^= 1;
     let error = read(&changed).expect_err("a checksum");
     assert!(error.to_string().contains("checksum"), "{error}");
-    read(&skippable(9)[..12]).expect_err("a part of a skippable frame");
+    let error = read(&skippable(9)[..12]).expect_err("a part of a skippable frame");
+    assert_eq!(error.kind(), ErrorKind::InvalidData, "an early end would be taken for the end");
 }
