@@ -36,8 +36,8 @@ done
 
 mkdir -p "$out"
 if [[ -z $bench ]]; then
-    (cd "$root" && cargo build --release -p taut-bench)
-    bench=${CARGO_TARGET_DIR:-$root/target}/release/taut-bench
+    (cd "$root" && cargo build --profile release-max -p taut-bench)
+    bench=${CARGO_TARGET_DIR:-$root/target}/release-max/taut-bench
 fi
 
 peers=()
