@@ -72,6 +72,24 @@ counters! {
         retransmitted,
         /// Packets that were no packets of this feed.
         malformed,
+        /// Frames that the venue does not document, and changes of an unknown kind.
+        unknown_frames,
+        /// Books that were made stale because their best bid was not below their best offer.
+        crossed_books,
+        /// Books that were made stale because they had not the venue's checksum.
+        checksums_failed,
+        /// Levels for which a book had no room.
+        levels_refused,
+        /// Numbers of trades that were jumped over, where a venue numbers them one by one.
+        trades_missed,
+        /// Connections to market data that ended unasked, or could not be made.
+        stream_disconnects,
+        /// Books that were subscribed to anew.
+        resubscriptions,
+        /// Requests for market data that the venue refused.
+        stream_refusals,
+        /// Channels that the venue left out of what it granted.
+        channels_not_granted,
         /// How often more single orders rested in a book than there is room for: none of it are
         /// told until they fit.
         book_order_overflows,

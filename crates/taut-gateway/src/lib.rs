@@ -99,8 +99,7 @@ pub use regions::{Regions, StrategyRegions, Views};
 pub use runner::{DetachedStrategy, StrategyRunner};
 pub use strategy::{State, Strategy, Trading};
 pub use stream::{
-    DeribitStream, DeribitStreamCounters, DeribitStreamSettings, FeedSession, FeedStreams,
-    OkxStream, OkxStreamCounters, OkxStreamSettings, SnapshotLimits, StreamAddress, StreamSession,
-    VenueTerms,
+    DeribitStream, DeribitStreamSettings, FeedSession, FeedStreams, OkxStream, OkxStreamSettings,
+    SnapshotLimits, StreamAddress, StreamCounters, StreamSession, VenueTerms,
 };
 pub use touch::{TouchConfig, TouchStrategy};

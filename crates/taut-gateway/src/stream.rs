@@ -18,10 +18,10 @@ use taut_net::{TlsClientConfig, WsStream};
 use taut_sys::{random_bytes, utc};
 use taut_types::{InstrumentId, Nanos};
 
-pub use deribit::{DeribitStream, DeribitStreamCounters, DeribitStreamSettings};
+pub use deribit::{DeribitStream, DeribitStreamSettings};
 use end::{End, Frames, Took};
-pub use okx::{OkxStream, OkxStreamCounters, OkxStreamSettings};
-pub use session::{FeedSession, StreamAddress, StreamSession, VenueTerms};
+pub use okx::{OkxStream, OkxStreamSettings};
+pub use session::{FeedSession, StreamAddress, StreamCounters, StreamSession, VenueTerms};
 use snapshots::SnapshotBudget;
 pub use snapshots::SnapshotLimits;
 
@@ -73,6 +73,8 @@ pub(crate) struct Streams {
     back_off: BackOff,
     frames: Frames,
     hot: bool,
+    /// Connections that ended unasked, or could not be made.
+    disconnects: u64,
 }
 
 impl Streams {
@@ -90,6 +92,7 @@ impl Streams {
             back_off: BackOff::new(RECONNECT, RECONNECT_MAX),
             frames: Frames::new(),
             hot,
+            disconnects: 0,
         }
     }
 
@@ -131,11 +134,14 @@ impl Streams {
 
     /// Does what is due on a stream with a session; its source if the session is broken.
     fn look_after_session(&mut self, io: &mut Io<impl Kernel>, now: Nanos) -> Option<Source> {
-        let Self { session: Some(session), ends, back_off, .. } = self else { return None };
+        let Self { session: Some(session), ends, back_off, disconnects, .. } = self else {
+            return None;
+        };
         let end = ends.first_mut()?;
         end.ws()?;
         session.handle_timeout(now);
         if session.is_broken() {
+            *disconnects += 1;
             session.closed();
             end.end(io, now + back_off.wait(jitter(now)));
             return Some(end.source);
@@ -154,6 +160,7 @@ impl Streams {
             end.source != Source::SNAPSHOT && end.is_up() && now.since(end.heard) >= config.silence
         };
         let end = ends.iter_mut().find(is_silent)?;
+        self.disconnects += 1;
         end.end(io, now + back_off.wait(jitter(now)));
         Some(end.source)
     }
@@ -235,6 +242,7 @@ impl Streams {
         let now = io.now();
         let wait = self.back_off.wait(jitter(now));
         let end = self.ends.get_mut(place)?;
+        self.disconnects += 1;
         let source = end.source;
         if source == Source::SNAPSHOT {
             self.snapshots.bar(now + end.wait_min);
@@ -282,6 +290,16 @@ impl Streams {
     /// What the venue said last when it refused a session.
     pub(crate) fn last_refusal(&self) -> &str {
         self.session.as_ref().map_or("", |session| session.last_refusal())
+    }
+
+    /// Connections that ended unasked, or could not be made.
+    pub(crate) const fn disconnects(&self) -> u64 {
+        self.disconnects
+    }
+
+    /// What was not the rule on the stream.
+    pub(crate) fn counters(&self) -> StreamCounters {
+        self.session.as_ref().map_or_else(StreamCounters::default, |session| session.counters())
     }
 
     /// What the venue says of an instrument.

@@ -60,6 +60,16 @@ pub struct FeedCounters {
     pub malformed: u64,
     /// How often more single orders rested in a book than there is room for.
     pub order_overflows: u64,
+    /// Frames that the venue does not document, and changes of an unknown kind.
+    pub unknown: u64,
+    /// Books that were made stale because the best bid was not below the best offer.
+    pub crossed: u64,
+    /// Books that were made stale because they had not the venue's checksum.
+    pub checksums_failed: u64,
+    /// Levels for which a book had no room.
+    pub levels_refused: u64,
+    /// Numbers of trades that were jumped over, where a venue numbers them one by one.
+    pub trades_missed: u64,
 }
 
 /// What one of two lines brought.

@@ -11,6 +11,7 @@ use crate::drop_copy::DropCopies;
 use crate::gateway::Gateway;
 use crate::observer::Observer;
 use crate::order_entry::handler::OrderHandler;
+use crate::stream::Streams;
 
 impl<C: Client, F: FeedHandler, K: Kernel, O: Observer, H: OrderHandler>
     Gateway<'_, C, F, K, O, H>
@@ -24,6 +25,8 @@ impl<C: Client, F: FeedHandler, K: Kernel, O: Observer, H: OrderHandler>
         let levels = |side| books().map(|book| book.level_count(side) as u64).sum();
         let rejected = |reason| self.core.orders.reports().rejects(reason);
         let [a, b] = feed.lines;
+        let streams = self.core.streams.as_deref();
+        let stream = streams.map(Streams::counters).unwrap_or_default();
         GatewayCounters {
             ticks: feed.applied,
             recovered: feed.recovered,
@@ -39,6 +42,15 @@ impl<C: Client, F: FeedHandler, K: Kernel, O: Observer, H: OrderHandler>
             retransmit_requests: feed.requests,
             retransmitted: feed.retransmitted,
             malformed: feed.malformed,
+            unknown_frames: feed.unknown,
+            crossed_books: feed.crossed,
+            checksums_failed: feed.checksums_failed,
+            levels_refused: feed.levels_refused,
+            trades_missed: feed.trades_missed,
+            stream_disconnects: streams.map_or(0, Streams::disconnects),
+            resubscriptions: stream.resubscribed,
+            stream_refusals: stream.refused,
+            channels_not_granted: stream.not_granted,
             book_order_overflows: feed.order_overflows,
             receive_errors: self.core.feed.receive_errors(),
             feed_backups: self.core.feed.backups_taken(),

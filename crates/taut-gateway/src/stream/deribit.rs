@@ -10,8 +10,9 @@ use taut_order_entry::deribit::{Request, read_count, read_error, read_instrument
 use taut_order_entry::sign::HmacKey;
 use taut_types::{InstrumentId, Nanos};
 
-use super::session::{StreamSession, VenueTerms};
+use super::session::{StreamCounters, StreamSession, VenueTerms};
 use crate::credits::Credits;
+use crate::order_entry::deribit::json::holds;
 use crate::order_entry::last_words::LastWords;
 use crate::venue_clock::VenueClock;
 
@@ -78,19 +79,6 @@ enum Task {
     Terms(usize),
 }
 
-/// How often what was not the rule.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct DeribitStreamCounters {
-    /// Books that were subscribed to anew.
-    pub resubscribed: u64,
-    /// Requests that the venue refused.
-    pub refused: u64,
-    /// Test requests that were answered.
-    pub tests: u64,
-    /// Connections that were given up.
-    pub given_up: u64,
-}
-
 /// The session of Deribit's market data.
 #[derive(Debug)]
 pub struct DeribitStream {
@@ -119,7 +107,7 @@ pub struct DeribitStream {
     data_at: Nanos,
     is_open: bool,
     is_broken: bool,
-    counters: DeribitStreamCounters,
+    counters: StreamCounters,
     outbox: Vec<u8>,
 }
 
@@ -154,15 +142,9 @@ impl DeribitStream {
             data_at: Nanos::ZERO,
             is_open: false,
             is_broken: false,
-            counters: DeribitStreamCounters::default(),
+            counters: StreamCounters::default(),
             outbox: vec![0; OUTBOX_BYTES],
         }
-    }
-
-    /// What was not the rule.
-    #[must_use]
-    pub const fn counters(&self) -> DeribitStreamCounters {
-        self.counters
     }
 
     /// Without what a session begins with it is of no use; without the terms of an instrument,
@@ -179,6 +161,17 @@ impl DeribitStream {
         }
         if !matches!(task, Task::Terms(_) | Task::Time) {
             self.give_up();
+        }
+    }
+
+    /// The venue answers with the channels that it sends, and leaves out what it does not know:
+    /// data of these will not come.
+    fn granted(&mut self, from: usize, count: usize, body: &[u8]) {
+        for channel in self.channels.iter().skip(from).take(count) {
+            if !holds(body, channel.as_bytes()) {
+                self.counters.not_granted += 1;
+                self.last_words.say(format_args!("{channel}: asked for, and not granted"));
+            }
         }
     }
 
@@ -288,6 +281,11 @@ impl StreamSession for DeribitStream {
                     *terms = read_terms(body);
                     self.news.push_back(at);
                 }
+                match task {
+                    Task::Subscribe(from) if !is_error => self.granted(from, CHANNELS_MAX, body),
+                    Task::Book(at) if !is_error => self.granted(at, 1, body),
+                    _ => {}
+                }
                 if matches!(task, Task::Subscribe(_) | Task::Book(_)) {
                     self.data_at = now;
                 }
@@ -339,6 +337,10 @@ impl StreamSession for DeribitStream {
         self.last_words.as_str()
     }
 
+    fn counters(&self) -> StreamCounters {
+        self.counters
+    }
+
     fn venue_terms(&self, instrument: InstrumentId) -> Option<VenueTerms> {
         *self.terms.get(instrument.0 as usize)?
     }
@@ -357,7 +359,6 @@ impl StreamSession for DeribitStream {
             return None;
         }
         let length = if std::mem::take(&mut self.tests) {
-            self.counters.tests += 1;
             self.last_id += 1;
             Request::Test.write(self.last_id, &mut self.outbox)?.len()
         } else {
@@ -408,8 +409,9 @@ mod tests {
     /// What is sent next; the venue grants it.
     fn next(stream: &mut DeribitStream, now: Nanos) -> String {
         let text = stream.poll_transmit(now).unwrap_or_default().to_owned();
-        let id = stream.last_id;
-        stream.handle_frame(now, format!(r#"{{"id":{id},"result":[]}}"#).as_bytes());
+        let (id, channels) = (stream.last_id, text.split_once("\"channels\":"));
+        let granted = channels.map_or("[]", |(_, list)| list.trim_end_matches('}'));
+        stream.handle_frame(now, format!(r#"{{"id":{id},"result":{granted}}}"#).as_bytes());
         text
     }
 
@@ -439,6 +441,26 @@ mod tests {
             assert!(asked.contains(&format!("\"BTC-{at}\"")), "{asked}");
         }
         assert_eq!(stream.poll_transmit(AT), None);
+    }
+
+    #[test]
+    fn a_channel_that_the_venue_leaves_out_is_counted_and_named() {
+        let mut stream = stream(&["A", "B"], false);
+        next(&mut stream, AT);
+        assert!(stream.poll_transmit(AT).unwrap().contains("subscribe"));
+        let granted = r#"["book.A.100ms","book.B.100ms","trades.A.100ms","ticker.B.100ms","#;
+        let others = r#""instrument.state.any.any","platform_state","ticker.A.100ms"]"#;
+        let answer = format!(r#"{{"id":{},"result":{granted}{others}}}"#, stream.last_id);
+        stream.handle_frame(AT, answer.as_bytes());
+        assert_eq!(stream.counters().not_granted, 1);
+        assert_eq!(stream.last_refusal(), "trades.B.100ms: asked for, and not granted");
+        assert!(stream.is_settled() && !stream.is_broken(), "the others are followed");
+        // All of it is granted in the next session.
+        stream.opened(AT, AT, [0; 16]);
+        while !next(&mut stream, AT).contains("get_instrument") {}
+        stream.want(AT, InstrumentId(0));
+        while !next(&mut stream, AT).is_empty() {}
+        assert_eq!(stream.counters().not_granted, 1);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use taut_order_entry::deribit::TickSteps;
 use taut_order_entry::okx::{Channel, read_instruments, read_message, write_subscription};
 use taut_types::{InstrumentId, Nanos};
 
-use super::session::{StreamSession, VenueTerms};
+use super::session::{StreamCounters, StreamSession, VenueTerms};
 use crate::credits::Credits;
 use crate::order_entry::last_words::LastWords;
 
@@ -62,17 +62,6 @@ enum Task {
     Book(usize),
 }
 
-/// How often what was not the rule.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct OkxStreamCounters {
-    /// Books that were subscribed to anew.
-    pub resubscribed: u64,
-    /// Requests that the venue refused.
-    pub refused: u64,
-    /// Connections that were given up.
-    pub given_up: u64,
-}
-
 /// The session of OKX's market data.
 #[derive(Debug)]
 pub struct OkxStream {
@@ -92,7 +81,7 @@ pub struct OkxStream {
     ping_at: Nanos,
     is_open: bool,
     is_broken: bool,
-    counters: OkxStreamCounters,
+    counters: StreamCounters,
     outbox: Vec<u8>,
 }
 
@@ -116,15 +105,9 @@ impl OkxStream {
             ping_at: Nanos::ZERO,
             is_open: false,
             is_broken: false,
-            counters: OkxStreamCounters::default(),
+            counters: StreamCounters::default(),
             outbox: vec![0; OUTBOX_BYTES],
         }
-    }
-
-    /// What was not the rule so far.
-    #[must_use]
-    pub const fn counters(&self) -> OkxStreamCounters {
-        self.counters
     }
 
     const fn give_up(&mut self) {
@@ -273,6 +256,10 @@ impl StreamSession for OkxStream {
 
     fn last_refusal(&self) -> &str {
         self.last_words.as_str()
+    }
+
+    fn counters(&self) -> StreamCounters {
+        self.counters
     }
 
     fn venue_terms(&self, instrument: InstrumentId) -> Option<VenueTerms> {

@@ -42,6 +42,9 @@ pub trait StreamSession: fmt::Debug + Send {
         ""
     }
 
+    /// What was not the rule so far, through all connections.
+    fn counters(&self) -> StreamCounters;
+
     /// What the venue says of an instrument, where it was asked and has answered.
     fn venue_terms(&self, _instrument: InstrumentId) -> Option<VenueTerms> {
         None
@@ -55,6 +58,19 @@ pub trait StreamSession: fmt::Debug + Send {
 
     /// The next message to the venue.
     fn poll_transmit(&mut self, now: Nanos) -> Option<&str>;
+}
+
+/// How often something on a stream was not the rule.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StreamCounters {
+    /// Books that were subscribed to anew.
+    pub resubscribed: u64,
+    /// Requests that the venue refused.
+    pub refused: u64,
+    /// Channels that the venue left out of what it granted.
+    pub not_granted: u64,
+    /// Connections that were given up.
+    pub given_up: u64,
 }
 
 /// What a venue says of an instrument.

@@ -479,8 +479,9 @@ impl FeedHandler for BinanceFeed {
             silences: self.silences,
             requests: self.requests,
             malformed: self.malformed,
-            retransmitted: 0,
-            order_overflows: 0,
+            crossed: self.crossed,
+            levels_refused: depth.levels_refused,
+            ..FeedCounters::default()
         }
     }
 

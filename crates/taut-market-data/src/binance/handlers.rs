@@ -189,6 +189,8 @@ impl FeedHandler for BinanceFeeds {
             sum.silences += one.silences;
             sum.requests += one.requests;
             sum.malformed += one.malformed;
+            sum.crossed += one.crossed;
+            sum.levels_refused += one.levels_refused;
             for (line, own) in sum.lines.iter_mut().zip(one.lines) {
                 (line.packets, line.first) = (line.packets + own.packets, line.first + own.first);
             }

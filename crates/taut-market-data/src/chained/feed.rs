@@ -173,7 +173,15 @@ impl<D: ChainedDecoder> FeedHandler for ChainedFeed<D> {
     }
 
     fn counters(&self) -> FeedCounters {
-        self.books.counters
+        let counted = self.books.counted();
+        FeedCounters {
+            unknown: counted.unknown + counted.unknown_actions,
+            crossed: counted.crossed,
+            checksums_failed: counted.checksums_failed,
+            levels_refused: counted.levels_refused,
+            trades_missed: counted.trades_missed,
+            ..self.books.counters
+        }
     }
 
     fn events_max(&self) -> usize {

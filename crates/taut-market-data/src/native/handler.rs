@@ -660,6 +660,7 @@ impl FeedHandler for NativeFeed {
             requests: self.arbiter.restarts_and_requests().1,
             malformed: self.malformed + self.followed.orders.malformed,
             order_overflows: self.followed.orders.overflows,
+            ..FeedCounters::default()
         }
     }
 

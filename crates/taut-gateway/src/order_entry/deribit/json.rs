@@ -40,6 +40,7 @@ use crate::stream::VenueTerms;
 use asked::Asked;
 use reading::{As, Reading, unversioned};
 use session::Session;
+pub(crate) use session::holds;
 
 /// The longest request of ours: a refresh token is the longest part of any.
 const OUTBOX_BYTES: usize = 4_096;

@@ -287,7 +287,7 @@ impl Session {
 }
 
 /// Whether a list of names has this one.
-fn holds(body: &[u8], name: &[u8]) -> bool {
+pub(crate) fn holds(body: &[u8], name: &[u8]) -> bool {
     let end = body.iter().position(|byte| *byte == b']').unwrap_or(0);
     let list = body.get(..end).unwrap_or_default();
     list.split(|byte| *byte == b'"').any(|item| item == name)
