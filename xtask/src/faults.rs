@@ -21,6 +21,8 @@ const TARGETS: [&[&str]; 3] = [
         "-p",
         "taut-order-entry",
         "-p",
+        "taut-web-venue",
+        "-p",
         "taut-ws",
         "--lib",
         "--tests",

@@ -18,7 +18,7 @@ pub fn run(root: &Path, folders: Option<[&str; 2]>) -> Result<String, String> {
             fetch_java(&root.join("bench/peers/fix/target/quickfixj"))?;
             "every_script_of_quickfix"
         }
-        Some(_) => "scripts_of_other_engines_are_told",
+        Some(_) => "every_script_of_two_folders_passes",
     };
     let mut command = crate::cargo();
     command.args(["test", "--locked", "-p", "taut-cli", "--test", "fix_suites", "--"]);
@@ -36,7 +36,7 @@ pub fn run(root: &Path, folders: Option<[&str; 2]>) -> Result<String, String> {
     let status = command.status().map_err(|error| format!("cargo: {error}"))?;
     match status.success() {
         true => Ok(String::from("fix-suites: every script ended as it says, or as explained")),
-        false => Err(String::from("a script has no explanation: see above")),
+        false => Err(String::from("a script ended otherwise than it says, unexplained: see above")),
     }
 }
 

@@ -17,7 +17,9 @@ pub fn run(root: &Path, folder: Option<&str>) -> Result<String, String> {
     }
     let status = command.status().map_err(|error| format!("cargo: {error}"))?;
     match status.success() {
-        true => Ok(String::from("sbe-corpus: the reference agrees on every message")),
+        true => Ok(String::from(
+            "sbe-corpus: the reference agrees on every message of the schemas that both take",
+        )),
         false => Err(String::from("the reference does not agree: see above")),
     }
 }

@@ -39,6 +39,10 @@ pub struct Verify {
     /// A capture of Binance frames, one a line after its receive time; gzip or plain
     #[arg(long, required_if_eq("format", "binance"))]
     capture: Option<PathBuf>,
+    /// The levels a side that the capture's snapshot was asked for: one that has as many lacks
+    /// those behind them [default: any number that can be asked for]
+    #[arg(long, value_name = "LEVELS")]
+    snapshot_limit: Option<usize>,
     /// DBN files, in the order of time; zstd or plain
     #[arg(long, required_if_eq("format", "dbn"), num_args = 1..)]
     file: Vec<PathBuf>,
@@ -61,6 +65,7 @@ impl Verify {
             ("--messages", self.messages.is_some(), Format::Lobster),
             ("--truth", self.truth.is_some(), Format::Lobster),
             ("--capture", self.capture.is_some(), Format::Binance),
+            ("--snapshot-limit", self.snapshot_limit.is_some(), Format::Binance),
             ("--file", !self.file.is_empty(), Format::Dbn),
         ];
         match given.iter().find(|(_, is_given, of)| *is_given && *of != self.format) {
@@ -90,7 +95,9 @@ pub fn run(Book::Verify(verify): &Book) -> Result<(), Failure> {
         (Format::Lobster, Some(messages), Some(truth), _) => {
             lobster::verify(messages, truth)?.print(verify.json)
         }
-        (Format::Binance, _, _, Some(capture)) => binance::verify(capture)?.print(verify.json),
+        (Format::Binance, _, _, Some(capture)) => {
+            binance::verify(capture, verify.snapshot_limit)?.print(verify.json)
+        }
         (Format::Dbn, ..) if !verify.file.is_empty() => {
             dbn::rebuild(&verify.file)?.print(verify.json)
         }

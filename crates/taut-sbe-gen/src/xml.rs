@@ -213,16 +213,31 @@ impl Loader {
 /// behind the document type, is none.
 fn entity_line(text: &str) -> Option<u32> {
     let mut rest = text;
-    while let Some(at) = rest.find("<!") {
-        let (_, found) = rest.split_at(at);
-        if let Some(comment) = found.strip_prefix("<!--") {
-            rest = comment.split_once("-->")?.1;
+    let mut is_in_type = false;
+    while let Some(at) = rest.find(['<', '"', '\'', ']']) {
+        let found = rest.get(at..)?;
+        rest = if let Some(comment) = found.strip_prefix("<!--") {
+            comment.split_once("-->")?.1
+        } else if let Some(instruction) = found.strip_prefix("<?") {
+            instruction.split_once("?>")?.1
+        } else if let Some(inside) = found.strip_prefix("<!DOCTYPE") {
+            is_in_type = true;
+            inside
+        } else if !is_in_type {
+            // The root, or no XML.
+            return None;
         } else if found.starts_with("<!ENTITY") {
-            let before = text.get(..text.len() - found.len()).unwrap_or_default();
+            let before = text.get(..text.len() - found.len())?;
             return u32::try_from(before.matches('\n').count() + 1).ok();
+        } else if let Some(declaration) = found.strip_prefix("<!") {
+            declaration
+        } else if let Some(literal) = found.strip_prefix(['"', '\'']) {
+            let quote = found.chars().next()?;
+            literal.split_once(quote)?.1
         } else {
-            rest = found.get(2..)?;
-        }
+            // Its end, or the root.
+            return None;
+        };
     }
     None
 }

@@ -119,6 +119,9 @@ fn an_enum_may_name_its_null() {
                   <field name=\"b\" id=\"2\" type=\"Maybe\" presence=\"optional\"/>";
     let schema = Schema::parse(Path::new("m.xml"), &with(boolean, fields), Path::new("."));
     let schema = schema.unwrap_or_else(|error| panic!("{error}"));
+    let told: Vec<_> = schema.warnings.iter().map(ToString::to_string).collect();
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].ends_with(": validValue nullValue is the null value of its enum, 255"));
     let (message, _) = schema.decode(&[2, 0, 1, 0, 1, 0, 0, 0, 255, 255]).expect("a message");
     assert_eq!(message.fields.get("a"), Some(&Value::Text("nullValue".to_owned())));
     assert_eq!(message.fields.get("b"), Some(&Value::Null));

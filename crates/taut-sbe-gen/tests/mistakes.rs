@@ -326,6 +326,22 @@ fn the_schema_as_a_whole_must_make_sense() {
          <messageSchema id=\"1\"/>",
         "w.xml:6: there is no type messageHeader",
     );
+    // What stands behind the document type, in a literal or in an instruction, defines nothing.
+    for prolog in [
+        "<!DOCTYPE m>",
+        "<?note <!ENTITY a>?>",
+        "<!DOCTYPE m [<!ATTLIST m a CDATA \"]&lt;!ENTITY b\">]>",
+        "<!DOCTYPE m [<?note <!ENTITY a>?> <!-- ]> -->]>",
+    ] {
+        wrong(
+            &format!("{prolog}<schema><![CDATA[<!ENTITY a \"x\">]]></schema>"),
+            "w.xml:1: the root is <schema>, not <messageSchema>",
+        );
+    }
+    wrong(
+        "<!DOCTYPE m [\n<!ATTLIST m a CDATA \"]>\">\n<!ENTITY a \"x\">]>\n<schema/>",
+        "w.xml:3: the document type defines an entity; write its text where it is used",
+    );
     wrong(
         "<!DOCTYPE m SYSTEM \"m.dtd\">\n<schema/>",
         "w.xml:2: the root is <schema>, not <messageSchema>",

@@ -13,7 +13,7 @@ use taut_book::Level;
 use taut_market_data::binance::{Applied, BinanceJson, DepthBook};
 use taut_market_data::{Batch, BestPrices, Context, Event, EventKind};
 use taut_recording::capture::{Capture, Frame};
-use taut_types::{Lots, Price};
+use taut_types::{Lots, Price, Side};
 
 use super::verdict::{Mismatch, UNEXPLAINED, Verdict, Within};
 use crate::exit::Failure;
@@ -67,22 +67,27 @@ impl From<BestPrices> for Ticker {
 #[derive(Default)]
 struct Said {
     tops: Vec<(Applied, Ticker)>,
+    /// Behind which prices the book of each top lacks levels, bids and asks.
+    edges: Vec<[Option<Price>; 2]>,
     tickers: Vec<(u64, Ticker)>,
     /// The lines of the updates, by their last ids.
     lines: HashMap<u64, usize>,
 }
 
-/// Rebuilds the book and compares it.
+/// Rebuilds the book and compares it. A snapshot that has `limit` levels of a side lacks those
+/// behind them; without it each number of levels is taken for a limit that a snapshot can be asked
+/// for.
 ///
 /// # Errors
 /// [`Failure::Usage`] for a file that cannot be read, is malformed, or has no snapshot.
-pub fn verify(capture: &Path) -> Result<Verdict, Failure> {
-    compare(&Capture::read(capture).map_err(Failure::usage)?)
+pub fn verify(capture: &Path, limit: Option<usize>) -> Result<Verdict, Failure> {
+    compare(&Capture::read(capture).map_err(Failure::usage)?, limit)
 }
 
-fn compare(capture: &Capture) -> Result<Verdict, Failure> {
+fn compare(capture: &Capture, limit: Option<usize>) -> Result<Verdict, Failure> {
     let mut decoder = BinanceJson::default();
-    let mut book = DepthBook::new(LEVELS_MAX, UPDATES_KEPT_MAX);
+    let book = DepthBook::new(LEVELS_MAX, UPDATES_KEPT_MAX);
+    let mut book = book.with_snapshot_limit(limit);
     let mut said = Said::default();
     for frame in capture.frames() {
         let Frame { line, received, bytes } = frame.map_err(Failure::usage)?;
@@ -100,6 +105,7 @@ fn compare(capture: &Capture) -> Result<Verdict, Failure> {
             book.on_event(context, event, &mut |applied| {
                 said.tops.push((*applied, Ticker::from(applied)));
             });
+            said.edges.resize(said.tops.len(), Side::BOTH.map(|side| book.edge(side)));
         };
         decoder.decode(received, bytes, &mut sink).map_err(|error| wrong(&error))?;
         if book.counters().levels_refused > 0 {
@@ -118,7 +124,7 @@ fn judge(mut said: Said) -> Verdict {
     said.tickers.sort_by_key(|&(id, _)| id);
     let mut verdict = Verdict::new("tops after depth frames");
     let mut within = Within::default();
-    for &(applied, book) in &said.tops {
+    for (&(applied, book), edges) in said.tops.iter().zip(&said.edges) {
         let known = said.tickers.partition_point(|&(id, _)| id <= applied.sequence.last);
         let Some(&(id, truth)) = known.checked_sub(1).and_then(|at| said.tickers.get(at)) else {
             continue;
@@ -131,10 +137,10 @@ fn judge(mut said: Said) -> Verdict {
         if equal {
             verdict.equal();
         } else {
-            let reason = match (applied.is_stale, applied.is_beyond_snapshot) {
+            let reason = match (applied.is_stale, is_wrong_within(&truth, &book, edges)) {
                 (true, _) => GAP,
-                (false, true) => BEYOND,
-                (false, false) => UNEXPLAINED,
+                (false, false) => BEYOND,
+                (false, true) => UNEXPLAINED,
             };
             let line = said.lines.get(&applied.sequence.last).copied().unwrap_or_default();
             let (truth, book) = (truth.to_string(), book.to_string());
@@ -143,6 +149,17 @@ fn judge(mut said: Said) -> Verdict {
     }
     verdict.within_update = Some(within);
     verdict
+}
+
+/// Whether a side differs whose best price is one that the snapshot's levels vouch for.
+fn is_wrong_within(truth: &Ticker, book: &Ticker, [bids, asks]: &[Option<Price>; 2]) -> bool {
+    let is_known = |(price, lots): Quote, is_at_or_before: &dyn Fn(Price) -> bool| {
+        lots != Lots(0) && is_at_or_before(price)
+    };
+    let bid = is_known(book.bid, &|price| bids.is_none_or(|edge| price >= edge));
+    let ask = is_known(book.ask, &|price| asks.is_none_or(|edge| price <= edge));
+    (bid || bids.is_none()) && truth.bid != book.bid
+        || (ask || asks.is_none()) && truth.ask != book.ask
 }
 
 #[cfg(test)]

@@ -93,12 +93,16 @@ impl Books {
     /// Prints them.
     ///
     /// # Errors
-    /// [`Failure::Run`] when there was no record to build a book of; when standard output takes
-    /// nothing more.
+    /// [`Failure::Run`] when there was no record to build a book of, or none that fitted; when
+    /// standard output takes nothing more.
     pub fn print(&self, json: bool) -> Result<(), Failure> {
         terminal::print_report(self, json)?;
         if self.records == 0 {
             let what = "nothing was verified: there are no market-by-order records";
+            return Err(Failure::Run(String::from(what)));
+        }
+        if self.faults.values().sum::<u64>() == self.records {
+            let what = "nothing was verified: no record fitted the book that it found";
             return Err(Failure::Run(String::from(what)));
         }
         Ok(())
@@ -143,6 +147,12 @@ mod tests {
         };
         let Err(Failure::Run(told)) = books(0).print(true) else { panic!("it verified something") };
         assert!(told.contains("no market-by-order records"), "{told}");
-        assert!(books(1).print(true).is_ok());
+        assert!(books(2).print(true).is_ok());
+        let faults = |count| BTreeMap::from([(Fault::UnknownOrder, count)]);
+        let Err(Failure::Run(told)) = (Books { faults: faults(2), ..books(2) }).print(true) else {
+            panic!("it verified something")
+        };
+        assert!(told.contains("no record fitted"), "{told}");
+        assert!((Books { faults: faults(1), ..books(2) }).print(true).is_ok());
     }
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use taut_recording::pcap;
 use taut_sbe_gen::{Schema, Value};
+use taut_testkit::for_each_seed;
 
 use super::arguments::Framing;
 use super::decode::Decoder;
@@ -51,6 +52,27 @@ fn decode(schema: &Schema, framing: Framing, bytes: &[u8]) -> (String, usize) {
     let mut out = Decoder { schema, out: Vec::new(), name, place, failed: 0 };
     out.file(framing, bytes).expect("memory");
     (String::from_utf8(out.out).expect("text"), out.failed)
+}
+
+#[test]
+fn doubles_come_back_bit_by_bit() {
+    let schema = schema(&SCHEMA.replacen("type=\"uint64\"", "type=\"double\"", 1));
+    for_each_seed(0..2_000, |_, mut random| {
+        let double = f64::from_bits(random.u64(..));
+        if !double.is_finite() {
+            return;
+        }
+        let line = format!(
+            "{{\"message\":\"Logon\",\"template\":5,\"version\":1,\"header\":{{\"seqNum\":1}},\
+             \"fields\":{{\"at\":{double:e},\"heartbeat\":null,\"pairs\":[],\"user\":\"\"}}}}\n"
+        );
+        let bytes = encode(&schema, Framing::Raw, &line).expect("a message");
+        // Behind the header of twelve bytes.
+        assert_eq!(bytes[12..20], double.to_le_bytes(), "{double:e}");
+        let (told, failed) = decode(&schema, Framing::Raw, &bytes);
+        assert_eq!(failed, 0);
+        assert_eq!(encode(&schema, Framing::Raw, &told).expect("the same"), bytes, "{double:e}");
+    });
 }
 
 #[test]

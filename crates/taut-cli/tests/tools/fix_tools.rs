@@ -362,11 +362,11 @@ fn a_message_over_fixt_is_held_against_two_dictionaries() {
     let application = replace(&application, "<trailer>", "</trailer>", "<trailer/>");
     let transport = write(folder.path(), "FIXT11.xml", &transport);
     let application = write(folder.path(), "FIX50.xml", &application);
-    let body = "35=D\x0134=2\x0149=X\x0152=20240229-12:34:56\x0156=Y\x0111=one\x01";
-    let message = format!("8=FIXT.1.1\x019={}\x01{body}", body.len());
-    let sum = message.bytes().fold(0u8, u8::wrapping_add);
-    let file = write(folder.path(), "message", &format!("{message}10={sum:03}\x01"));
-    let check = |both: bool| {
+    let check = |kind: &str, fields: &str, both: bool| {
+        let body = format!("35={kind}|34=2|49=X|52=20240229-12:34:56|56=Y|{fields}");
+        let message = format!("8=FIXT.1.1|9={}|{body}", body.len()).replace('|', "\x01");
+        let sum = message.bytes().fold(0u8, u8::wrapping_add);
+        let file = write(folder.path(), "message", &format!("{message}10={sum:03}\x01"));
         let mut command = taut(&["check", "--dictionary"]);
         command.arg(&application).arg(&file);
         if both {
@@ -374,8 +374,14 @@ fn a_message_over_fixt_is_held_against_two_dictionaries() {
         }
         text(&command.run().stdout)
     };
-    assert!(check(false).contains("1 of them wrong"));
-    assert_eq!(check(true).trim(), "1 messages, 0 of them wrong");
+    assert!(check("D", "11=one|", false).contains("1 of them wrong"));
+    // Each message against the one that has it; one that is wrong stays wrong.
+    for (kind, fields) in [("D", "11=one|"), ("0", ""), ("5", "58=bye|")] {
+        assert_eq!(check(kind, fields, true).trim(), "1 messages, 0 of them wrong", "{kind}");
+    }
+    for (kind, fields) in [("D", "58=no id|"), ("D", "11=one|98=0|"), ("0", "11=one|"), ("A", "")] {
+        assert!(check(kind, fields, true).contains("1 of them wrong"), "{kind} {fields}");
+    }
 }
 
 #[test]

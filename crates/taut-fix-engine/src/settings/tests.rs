@@ -2,7 +2,7 @@ use super::{SAMPLE, Settings, import_quickfix};
 use crate::schedule::Days;
 use jiff::civil::Weekday;
 use std::path::Path;
-use taut_fix::{BeginString, Precision, Role};
+use taut_fix::{BeginString, Precision, Role, Rules};
 use taut_types::Nanos;
 
 fn parse(text: &str, role: Role) -> Result<Settings, String> {
@@ -35,6 +35,32 @@ fn defaults_hold_for_every_session_and_their_own_keys_win() {
     assert_eq!((one_hours.end.hour(), other_hours.end.hour()), (18, 17));
     assert_eq!(one_hours.zone, other_hours.zone);
     assert_eq!(one.file_name(), "FIX.4.4-ME-VENUE");
+}
+
+#[test]
+fn each_check_has_a_key_of_its_own() {
+    let all = Rules::ALL;
+    for (key, rules) in [
+        ("field_order", Rules { field_order: false, ..all }),
+        ("values_present", Rules { values_present: false, ..all }),
+        ("user_defined", Rules { user_defined: false, ..all }),
+        ("allow_unknown_fields", Rules { allow_unknown_fields: true, ..all }),
+        ("required", Rules { required: false, ..all }),
+        ("formats", Rules { formats: false, ..all }),
+        ("ranges", Rules { ranges: false, ..all }),
+        ("group_counts", Rules { group_counts: false, ..all }),
+        ("group_starts", Rules { group_starts: false, ..all }),
+        ("data_lengths", Rules { data_lengths: false, ..all }),
+    ] {
+        let value = key == "allow_unknown_fields";
+        let text = format!("{ONE}dictionary = \"FIX.4.4\"\n[sessions.validate]\n{key} = {value}\n");
+        let settings =
+            parse(&text, Role::Acceptor).unwrap_or_else(|error| panic!("{key}: {error}"));
+        assert_eq!(settings.sessions[0].config.rules, rules, "{key}");
+    }
+    let text = format!("{ONE}quickfix_compatible = true\n");
+    let settings = parse(&text, Role::Acceptor).expect("settings");
+    assert!(settings.sessions[0].config.quickfix_compatible);
 }
 
 #[test]

@@ -468,6 +468,32 @@ fn what_789_wants_again_is_filled_up_to_the_acceptors_own_logon() {
     );
 }
 
+#[test]
+fn what_789_wants_again_is_sent_again_and_the_rest_filled_up_to_the_own_logon() {
+    let config =
+        SessionConfig { next_expected: true, reset_on_logon: false, ..config(Role::Acceptor) };
+    let mut venue = Driver::new(config);
+    venue.connect(now());
+    venue.handle_bytes(now(), &from_buyer("A", 1, "98=0|108=30|789=1|"));
+    assert_eq!(answers(&mut venue).len(), 1);
+    // A report, 2, is kept; the answers 3 to 5 are not.
+    let mut out = [0; 1024];
+    venue.send(now(), &report(&order(1, now()), now()), &mut out).expect("a report");
+    for sequence in 2..5 {
+        venue.handle_bytes(now(), &from_buyer("1", sequence, "112=x|"));
+        assert_eq!(answers(&mut venue).len(), 1);
+    }
+    venue.transport_closed(now());
+    venue.connect(now());
+    venue.handle_bytes(now(), &from_buyer("A", 5, "98=0|108=30|789=2|"));
+    let again = answers(&mut venue);
+    assert_eq!(again.len(), 3, "{again:?}");
+    assert_eq!(again[0], "35=A|34=6|98=0|108=30|789=6|");
+    assert!(again[1].starts_with("35=8|34=2|43=Y|"), "{again:?}");
+    let stamp = "122=20260302-09:30:00.000";
+    assert_eq!(again[2], format!("35=4|34=3|43=Y|{stamp}|36=7|123=Y|"));
+}
+
 /// A venue that asks for at most this many at once, and has seen number 9 where 2 comes next.
 fn venue_with_a_gap(resend_chunk: u64) -> Driver {
     let config = SessionConfig { resend_chunk, ..config(Role::Acceptor) };
@@ -506,6 +532,15 @@ fn a_gap_that_stands_still_ends_the_session_unless_it_may_for_ever() {
         assert_ne!(venue.handle_timeout(at(second + 1.0)).map(told_of), Some(true));
     }
     assert_eq!(venue.handle_timeout(at(91.0)).map(told_of), Some(true));
+    // With 0 it may stand still: the heartbeats show that the peer lives.
+    let for_ever = SessionConfig { resend_timeout: Nanos::ZERO, ..config(Role::Acceptor) };
+    let mut venue = logged_on(for_ever);
+    venue.handle_bytes(now(), &from_buyer("0", 9, ""));
+    for (second, sequence) in [(25.0, 10), (50.0, 11), (75.0, 12), (100.0, 13)] {
+        venue.handle_bytes(at(second), &from_buyer("0", sequence, ""));
+        assert_eq!(venue.handle_timeout(at(second + 1.0)), None, "{second}");
+        sent(&mut venue, at(second + 1.0));
+    }
 }
 
 fn told_of(event: Event) -> bool {

@@ -298,6 +298,11 @@ impl<'n> Types<'n> {
                 _ => Err("it is not an integer".to_owned()),
             }
         })?;
+        if let Some(at) = values.iter().position(|choice| choice.value == null) {
+            let choice = &values[at].name;
+            let odd = format!("validValue {choice} is the null value of its enum, {null}");
+            self.warnings.push(node.children[at].error(odd));
+        }
         Ok(Enum {
             name: node.required("name")?.to_owned(),
             inside: inside.map(str::to_owned),

@@ -1,7 +1,7 @@
 use super::*;
 
 fn compared(text: impl AsRef<[u8]>) -> Result<Verdict, Failure> {
-    compare(&Capture::of("f", text.as_ref()))
+    compare(&Capture::of("f", text.as_ref()), None)
 }
 
 const SPOT: &str = r#"1 {"stream":"x@depth@100ms","data":{"U":8,"u":9,"b":[["10.1","5"]],"a":[]}}
@@ -52,9 +52,18 @@ fn a_best_price_behind_the_levels_of_the_snapshot_is_no_fault() {
     };
     let verdict = compared(capture(BIDS)).unwrap();
     assert_eq!(verdict.reasons.into_iter().collect::<Vec<_>>(), [(BEYOND, 1)]);
-    // Four levels are no number that can be asked for: there were no more.
-    let four = BIDS.strip_suffix(r#",["6","1"]"#).expect("five");
-    assert_eq!(compared(capture(four)).unwrap().reasons.get(UNEXPLAINED), Some(&1));
+    // The offers are known, however little is known of the bids.
+    let wrong = capture(BIDS).replace(r#""A":"1""#, r#""A":"2""#);
+    assert_eq!(
+        compared(wrong).unwrap().reasons.into_iter().collect::<Vec<_>>(),
+        [(UNEXPLAINED, 1)]
+    );
+    // Four levels are no number that can be asked for: there were no more. Unless it is said.
+    let four = capture(BIDS.strip_suffix(r#",["6","1"]"#).expect("five"));
+    assert_eq!(compared(&four).unwrap().reasons.get(UNEXPLAINED), Some(&1));
+    let limited = |limit| compare(&Capture::of("f", four.as_bytes()), Some(limit)).unwrap();
+    assert_eq!(limited(4).reasons.get(BEYOND), Some(&1));
+    assert_eq!(limited(5).reasons.get(UNEXPLAINED), Some(&1));
 }
 
 #[test]
