@@ -210,6 +210,14 @@ impl BinanceFeed {
         (self.wants_snapshot, self.has_just_asked) = (false, false);
     }
 
+    /// The line that it comes by has brought nothing of any book for too long.
+    pub(super) fn line_is_silent(&mut self) {
+        if !self.is_silent {
+            self.silences += 1;
+            self.fall_silent();
+        }
+    }
+
     /// This line is there, though it may have had nothing for this book.
     pub(super) fn set_live(&mut self, line: Source) {
         if let Some(is_live) = self.are_live.get_mut(usize::from(line.0)) {
@@ -414,9 +422,8 @@ impl FeedHandler for BinanceFeed {
     }
 
     fn handle_timeout(&mut self, now: Nanos) {
-        if now.since(self.heard) >= self.config.silence && !self.is_silent {
-            self.silences += 1;
-            self.fall_silent();
+        if now.since(self.heard) >= self.config.silence {
+            self.line_is_silent();
         }
     }
 

@@ -16,6 +16,9 @@ const STREAM: &[u8] = b"{\"stream\":\"";
 const ANSWER: &[u8] = b"{\"id\":";
 /// A connection is about to end; whoever has it takes care of that.
 const SHUTDOWN: &[u8] = b"{\"stream\":\"!serverShutdown\"";
+/// A symbol may be quiet for so many times as long as the connection: in many markets nothing
+/// changes for minutes, and a stream that dies alone is rare.
+const QUIET: i64 = 30;
 
 /// Books that follow Binance's combined streams, one for each symbol. A snapshot is the answer to a
 /// request whose id is the number of its instrument.
@@ -31,6 +34,9 @@ pub struct BinanceFeeds {
     strange: u64,
     /// The lines that have brought something since they were connected: each has all symbols.
     are_live: [bool; 2],
+    /// When a line brought something of any symbol, and how long none may bring anything.
+    heard: Nanos,
+    silence: Nanos,
 }
 
 impl BinanceFeeds {
@@ -47,7 +53,8 @@ impl BinanceFeeds {
             if config.instrument.id().0 as usize != place {
                 return Err(InstrumentError::OutOfRange);
             }
-            feeds.push(BinanceFeed::named(name, config, now)?);
+            let silence = Nanos(config.silence.0.saturating_mul(QUIET));
+            feeds.push(BinanceFeed::named(name, &BinanceConfig { silence, ..*config }, now)?);
             names.push((name.to_ascii_lowercase().into_bytes().into_boxed_slice(), place));
         }
         names.sort_unstable();
@@ -57,6 +64,8 @@ impl BinanceFeeds {
             turn: 0,
             strange: 0,
             are_live: [false; 2],
+            heard: now,
+            silence: configs.iter().map(|(_, config)| config.silence).min().unwrap_or(Nanos::MAX),
         })
     }
 
@@ -76,10 +85,10 @@ impl BinanceFeeds {
     }
 
     /// A line has brought something.
-    fn note_line(&mut self, source: Source) {
-        if let Some(is_live) = self.are_live.get_mut(usize::from(source.0))
-            && !core::mem::replace(is_live, true)
-        {
+    fn note_line(&mut self, received: Nanos, source: Source) {
+        let Some(is_live) = self.are_live.get_mut(usize::from(source.0)) else { return };
+        self.heard = received;
+        if !core::mem::replace(is_live, true) {
             self.feeds.iter_mut().for_each(|feed| feed.set_live(source));
         }
     }
@@ -100,7 +109,7 @@ impl FeedHandler for BinanceFeeds {
         bytes: &'f [u8],
     ) -> Option<Self::Frame<'f>> {
         let place = self.place_of(source, bytes);
-        self.note_line(source);
+        self.note_line(received, source);
         let Some((place, feed)) = place.and_then(|at| Some((at, self.feeds.get_mut(at)?))) else {
             self.strange += u64::from(!bytes.starts_with(SHUTDOWN));
             return None;
@@ -131,6 +140,9 @@ impl FeedHandler for BinanceFeeds {
     }
 
     fn handle_timeout(&mut self, now: Nanos) {
+        if now.since(self.heard) >= self.silence {
+            self.feeds.iter_mut().for_each(BinanceFeed::line_is_silent);
+        }
         self.feeds.iter_mut().for_each(|feed| feed.handle_timeout(now));
     }
 
@@ -142,7 +154,8 @@ impl FeedHandler for BinanceFeeds {
     }
 
     fn poll_timeout(&self) -> Option<Nanos> {
-        self.feeds.iter().filter_map(FeedHandler::poll_timeout).min()
+        let of_any = self.feeds.iter().filter_map(FeedHandler::poll_timeout).min()?;
+        Some(of_any.min(self.heard + self.silence))
     }
 
     /// One after the other: each request costs weight at the venue.
@@ -275,6 +288,46 @@ mod tests {
         let told = hear(&mut feeds, Source::LINE_A, &depth("ethusdt", "ETHUSDT", 7, 7, "10.20"));
         assert!(told.iter().all(|(instrument, _)| *instrument == 1), "{told:?}");
         assert_eq!(feeds.counters().malformed, 0);
+    }
+
+    #[test]
+    fn a_quiet_symbol_is_sound_while_others_move_and_no_symbol_is_on_a_silent_line() {
+        let mut feeds = feeds();
+        let (btc, eth) = (InstrumentId(0), InstrumentId(1));
+        for (name, symbol, number) in [("btcusdt", "BTCUSDT", 0), ("ethusdt", "ETHUSDT", 1)] {
+            hear(&mut feeds, Source::LINE_A, &depth(name, symbol, 5, 6, "10.00"));
+            hear(&mut feeds, Source::SNAPSHOT, &snapshot(number, 5));
+        }
+        assert!(feeds.is_whole());
+        let silence = BinanceConfig::new(config(0, "BTCUSDT").instrument).silence;
+        let mut now = Nanos::ZERO;
+        let mut last = 6;
+        let mut pass = |feeds: &mut BinanceFeeds, seconds: i64, is_moving: bool| {
+            for _ in 0..seconds {
+                now = now + Nanos::from_secs(1);
+                if is_moving {
+                    last += 1;
+                    let text = depth("btcusdt", "BTCUSDT", last, last, "10.00");
+                    let mut sink = |_: &Context<'_>, _: &Event| {};
+                    let frame = feeds.decode(now, Source::LINE_A, text.as_bytes()).expect("depth");
+                    feeds.apply(frame, &mut sink);
+                }
+                if feeds.poll_timeout().is_some_and(|due| due <= now) {
+                    feeds.handle_timeout(now);
+                }
+                feeds.recover(now, &mut |_: &Context<'_>, _: &Event| {});
+            }
+        };
+        let seconds = silence.0 / 1_000_000_000;
+        pass(&mut feeds, 20 * seconds, true);
+        assert!(feeds.is_whole() && feeds.counters().silences == 0);
+        // Long enough, its stream may be dead.
+        pass(&mut feeds, 11 * seconds, true);
+        assert_eq!(feeds.soundness(eth), Soundness::Stale(Staleness::Silent));
+        assert_eq!(feeds.soundness(btc), Soundness::Sound);
+        pass(&mut feeds, seconds, false);
+        assert_eq!(feeds.soundness(btc), Soundness::Stale(Staleness::Silent));
+        assert_eq!(feeds.counters().silences, 2);
     }
 
     #[test]
