@@ -238,12 +238,27 @@ fn every_message_is_valid_by_the_interfaces_description() {
         json!({"label": "l", "instrument_name": PERPETUAL, "amount": 130, "price": 60_000.5}),
     );
     ask(&mut rig, "private/get_order_state", json!({"order_id": id}));
+    let by_label = json!({"currency": "BTC", "label": "l"});
+    ask(&mut rig, "private/get_order_state_by_label", by_label.clone());
+    ask(&mut rig, "private/get_open_orders_by_label", by_label);
     ask(&mut rig, "private/get_open_orders", json!({}));
     ask(&mut rig, "private/get_open_orders_by_currency", json!({"currency": "BTC"}));
     ask(&mut rig, "private/get_open_orders_by_instrument", instrument.clone());
     ask(&mut rig, "private/get_user_trades_by_instrument", instrument.clone());
     ask(&mut rig, "private/get_user_trades_by_currency", json!({"currency": "BTC"}));
     ask(&mut rig, "private/get_user_trades_by_order", json!({"order_id": id}));
+    let span = json!({"instrument_name": PERPETUAL, "currency": "BTC", "start_timestamp": 0,
+                      "end_timestamp": 4_102_444_800_000_u64});
+    for method in [
+        "private/get_user_trades_by_instrument_and_time",
+        "private/get_user_trades_by_currency_and_time",
+        "public/get_last_trades_by_instrument_and_time",
+        "public/get_last_trades_by_currency_and_time",
+    ] {
+        ask(&mut rig, method, span.clone());
+    }
+    ask(&mut rig, "private/get_order_history_by_instrument", instrument.clone());
+    ask(&mut rig, "private/get_account_summaries", json!({}));
     ask(&mut rig, "private/get_position", instrument.clone());
     ask(&mut rig, "private/get_positions", json!({"currency": "BTC"}));
     ask(&mut rig, "private/get_account_summary", json!({"currency": "BTC", "extended": true}));
@@ -261,8 +276,11 @@ fn every_message_is_valid_by_the_interfaces_description() {
         let params = json!({"instrument_name": PERPETUAL, "currency": "BTC", "label": "l"});
         ask(&mut rig, &format!("private/{method}"), params);
     }
+    let kind = json!({"currency": "BTC", "kind": "future"});
+    ask(&mut rig, "private/cancel_all_by_kind_or_type", kind);
     ask(&mut rig, "private/enable_cancel_on_disconnect", json!({}));
     ask(&mut rig, "private/get_cancel_on_disconnect", json!({}));
+    ask(&mut rig, "private/disable_cancel_on_disconnect", json!({}));
     for method in [
         "get_instrument",
         "get_order_book",
@@ -300,5 +318,10 @@ fn every_message_is_valid_by_the_interfaces_description() {
     }
     let silent: Vec<_> = channels.iter().filter(|it| !told.contains(*it)).collect();
     assert!(silent.is_empty(), "nothing came of {silent:?}");
+    let some = json!({"channels": ["ticker.BTC-PERPETUAL.raw"]});
+    for method in ["private/subscribe", "private/unsubscribe", "public/unsubscribe"] {
+        ask(&mut rig, method, some.clone());
+    }
+    ask(&mut rig, "private/unsubscribe_all", json!({}));
     println!("{} methods and {} channels are as they are described", kinds.len(), told.len());
 }
