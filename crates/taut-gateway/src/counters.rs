@@ -121,7 +121,8 @@ counters! {
         uncounted_charges,
         /// Cancel requests sent.
         cancel_requests,
-        /// Orders whose cancel waits: until its budget has it, or the venue reads.
+        /// Orders whose cancel waits: until its budget has it, the venue reads, or one request for
+        /// many has had its time.
         waiting_cancels,
         /// Orders cancelled at our request.
         cancels,

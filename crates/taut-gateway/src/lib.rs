@@ -103,3 +103,4 @@ pub use stream::{
     SnapshotLimits, StreamAddress, StreamCounters, StreamSession, VenueTerms,
 };
 pub use touch::{TouchConfig, TouchStrategy};
+pub use venue_clock::ClockReading;

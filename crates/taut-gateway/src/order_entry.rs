@@ -51,6 +51,7 @@ use crate::owner::Owner;
 use crate::regions::Recorders;
 use crate::reports::{Books, Reports};
 use crate::stream::VenueTerms;
+use crate::venue_clock::ClockReading;
 use addresses::Addresses;
 use beside::Beside;
 use comparison::{Comparison, PositionComparisons};
@@ -128,6 +129,9 @@ pub(crate) struct OrderSession<H> {
     reconcile: Reconcile,
     comparison: Comparison,
     comparisons: PositionComparisons,
+    /// Trades of others in the account before the last comparison, and when there may be another.
+    foreign_trades: u64,
+    compares_again: Nanos,
     copies: Copies,
     risk_rejects: u64,
     refused: u64,
@@ -229,6 +233,11 @@ impl<H: OrderHandler> OrderSession<H> {
     /// What the venue said last when it refused a session or ended it.
     pub(crate) fn last_refusal(&self) -> &str {
         self.handler.last_refusal()
+    }
+
+    /// What is known of the venue's clock.
+    pub(crate) fn venue_clock(&self) -> Option<ClockReading> {
+        self.handler.venue_clock()
     }
 
     pub(crate) const fn table(&self) -> &OrderTable {

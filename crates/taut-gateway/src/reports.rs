@@ -56,6 +56,7 @@ pub(crate) struct Reports {
     accounts: Accounts,
     repeated: u64,
     foreign: u64,
+    foreign_trades: u64,
     statuses: u64,
     /// The order that is over by the last report.
     ended: Option<ClientOrderId>,
@@ -78,6 +79,7 @@ impl Reports {
             accounts,
             repeated: 0,
             foreign: 0,
+            foreign_trades: 0,
             statuses: 0,
             ended: None,
             reopened: None,
@@ -146,6 +148,11 @@ impl Reports {
         self.foreign
     }
 
+    /// Those of them that were trades.
+    pub(crate) const fn foreign_trades(&self) -> u64 {
+        self.foreign_trades
+    }
+
     /// How often the venue refused an order or a change of one for this reason.
     pub(crate) const fn rejects(&self, reason: VenueReject) -> u64 {
         self.rejects[reason as usize]
@@ -177,6 +184,7 @@ impl Reports {
             } else if report.of_all != OfAll::Nothing {
                 // That there are no orders is an answer, too.
                 self.strange(named, exec_id, books.now);
+                self.foreign_trades += u64::from(is_trade(event));
             }
             return Outcome::default();
         };

@@ -63,6 +63,7 @@ fn everything(key: &HmacKey) -> Vec<Request<'_>> {
         Request::CancelAllOf { instrument: b"BTC-PERPETUAL" },
         Request::OpenOrders,
         Request::OpenOrdersOf { instrument: b"BTC-PERPETUAL" },
+        Request::Positions,
         Request::EditByLabel {
             label: b"0000000000000001",
             instrument: b"BTC-PERPETUAL",

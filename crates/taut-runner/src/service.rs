@@ -82,6 +82,7 @@ pub use okx::{OkxKeys, OkxMode, OkxSelfTradeRule};
 pub use protocol::{
     BalanceLine, ControlReply, ControlRequest, FilterNames, LatchLine, LimitLine, OrderLine,
     PositionLine, ScopeName, SideName, Snapshot, StageLine, StaleBook, Status, StrategyLine,
+    VenueClockLine,
 };
 pub use secret::{CredentialKind, CredentialSettings, SecretSource};
 pub use strategy_file::{STRATEGY_SAMPLE, StrategyFile};

@@ -15,8 +15,9 @@ use taut_web_venue::{AccountSettings, Faults, KeySettings, Kind, MarketSettings}
 use crate::gateway::{NAME, config, gateway, gateway_with, perpetual};
 use crate::hands::{Hands, Running};
 use crate::members::{
-    Language, Ports, an_order_rests_trades_in_parts_is_changed_and_cancelled,
-    under_faults_all_agree_in_the_end,
+    Language, Ports, a_trade_by_hand_is_found_by_comparing_positions,
+    an_order_rests_trades_in_parts_is_changed_and_cancelled,
+    one_request_ends_all_orders_of_an_account_and_of_no_other, under_faults_all_agree_in_the_end,
 };
 
 /// Deribit's FIX; orders end with the connection, or stay.
@@ -128,6 +129,8 @@ impl<const CANCELS_ON_DISCONNECT: bool> Language for Fix<CANCELS_ON_DISCONNECT> 
 fn order_settings(cancels_on_disconnect: bool) -> DeribitOrderSettings {
     DeribitOrderSettings {
         cancels_on_disconnect,
+        // Each member has one of its own.
+        owns_account: true,
         orders: Rate { per_second: 150, burst: 300 },
         ..DeribitOrderSettings::default()
     }
@@ -174,6 +177,25 @@ fn under_faults_over_fix_both_members_and_deribit_agree_in_the_end() {
 #[test]
 fn at_deribit_an_order_rests_trades_in_parts_is_changed_and_cancelled() {
     an_order_rests_trades_in_parts_is_changed_and_cancelled::<JsonRpc<true>>();
+}
+
+#[test]
+fn at_deribit_a_trade_by_hand_is_found_by_comparing_positions() {
+    // one:secret-of-one
+    let key = "Authorization: Basic b25lOnNlY3JldC1vZi1vbmU=";
+    let terms = format!("instrument_name={NAME}&amount=10&type=market");
+    let request = format!("GET /api/v2/private/buy?{terms} HTTP/1.1\r\n{key}\r\n\r\n");
+    a_trade_by_hand_is_found_by_comparing_positions::<JsonRpc<true>>(&request);
+}
+
+#[test]
+fn at_deribit_one_request_ends_all_orders_of_an_account_and_of_no_other() {
+    one_request_ends_all_orders_of_an_account_and_of_no_other::<JsonRpc<true>>();
+}
+
+#[test]
+fn over_fix_at_deribit_one_request_ends_all_orders_of_an_account_and_of_no_other() {
+    one_request_ends_all_orders_of_an_account_and_of_no_other::<Fix<true>>();
 }
 
 #[test]

@@ -6,14 +6,14 @@ use std::net::{SocketAddr, SocketAddrV4, TcpStream};
 use std::rc::Rc;
 
 use taut_fix::{CompId, Now};
-use taut_gateway::{OpenOrder, OrderHandler, Regions};
+use taut_gateway::{OpenOrder, OrderHandler, PositionDifference, PositionOutcome, Regions};
 use taut_io::EpollKernel;
 use taut_ipc::Segment;
 use taut_market_data::FeedHandler;
 use taut_oms::{KillCause, KillScope, OrderState};
 use taut_sys::{Address, DatagramOptions, Socket, StreamOptions, monotonic, utc, wait_readable};
 use taut_testkit::{DEADLINE, Deadline, Draw, Random, until};
-use taut_types::{Instrument, InstrumentId, Lots, Nanos, OrderTerms, Price, Side};
+use taut_types::{AccountId, Instrument, InstrumentId, Lots, Nanos, OrderTerms, Price, Side};
 use taut_venue::{FeedOutput, Flow, Venue, VenueConfig, VenueSockets};
 use taut_web_venue::{Door, DoorConfig, Faults, Faulty, Front};
 
@@ -307,6 +307,63 @@ pub fn an_order_rests_trades_in_parts_is_changed_and_cancelled<L: Language>() {
         assert_eq!(world.positions(), [2, -2]);
         let fills = world.gateways.each_ref().map(|gateway| gateway.counters().fills);
         assert_eq!(fills, [1, 1]);
+    });
+}
+
+/// Somebody trades in A's account by hand, with this request: no order of the gateway's.
+pub fn a_trade_by_hand_is_found_by_comparing_positions<L: Language>(request: &str) {
+    day::<L>(|world| {
+        world.hands[1].borrow_mut().creates.push(limit(Side::Sell, 0, 2));
+        world.until("an order rests", |it| {
+            it.levels(0, Side::Sell)[0] == (AROUND, Lots(2)) && it.books_are_right()
+        });
+        let made = world.gateways[0].position_comparisons().made;
+        assert!(made > 0, "they were compared at the logon");
+        let mut by_hand = TcpStream::connect(world.at).expect("connected");
+        by_hand.write_all(request.as_bytes()).expect("room in the kernel");
+        world.until("what the account holds is told", |it| {
+            it.gateways[0].position_comparisons().made > made
+        });
+        let differs = PositionDifference {
+            account: AccountId(0),
+            instrument: IT,
+            own: Lots(0),
+            venue: Lots(1),
+            outcome: PositionOutcome::Reported,
+        };
+        assert_eq!(world.gateways[0].position_comparisons().last, [differs]);
+        // The other side of the trade was the gateway's own.
+        world.until("it traded", |it| it.positions() == [0, -1]);
+        assert_eq!(world.gateways[1].position_comparisons().differences, 0);
+    });
+}
+
+/// A has many orders and is killed; B's order stays.
+pub fn one_request_ends_all_orders_of_an_account_and_of_no_other<L: Language>() {
+    const MANY: i64 = 40;
+    day::<L>(|world| {
+        world.hands[1].borrow_mut().creates.push(limit(Side::Buy, -1, 3));
+        let orders = (1..=MANY).map(|below| limit(Side::Buy, -below, 1));
+        world.hands[0].borrow_mut().creates.extend(orders);
+        world.until("all orders rest", |it| {
+            it.orders().map(|of| of.len()) == [MANY as usize, 1] && it.books_are_right()
+        });
+        let (before, killed_at) = (world.gateways[0].counters(), monotonic());
+        world.gateways[0].kill(KillScope::All, KillCause::Command).expect("a cancel");
+        world.until("one order is open", |it| {
+            it.orders().map(|of| of.len()) == [0, 1] && it.books_are_right()
+        });
+        let after = world.gateways[0].counters();
+        let [expired, cancels] = [after.expired - before.expired, after.cancels - before.cancels];
+        assert_eq!(expired + cancels, MANY as u64);
+        // After half a second each is cancelled by itself, if this machine had no time before.
+        if monotonic().since(killed_at) < Nanos::from_millis(400) {
+            assert_eq!(after.cancel_requests, before.cancel_requests, "one for them all");
+        }
+        // One order alone is cancelled as ever.
+        world.hands[1].borrow_mut().cancels.push(world.orders()[1][0].id);
+        world.until("nothing is open", |it| it.is_nothing_open() && it.books_are_right());
+        assert_eq!(world.gateways[1].counters().cancels, 1);
     });
 }
 

@@ -125,7 +125,7 @@ impl Venue {
                 let order = order(&self.orders[0], "cancelled", 10);
                 peer.say(&answer(&order));
             }
-            "private/get_open_orders" => peer.say(&answer("[]")),
+            "private/get_open_orders" | "private/get_positions" => peer.say(&answer("[]")),
             "private/get_order_state_by_label" => {
                 assert_eq!(label, self.orders[1]);
                 let order = order(&label, "filled", 30).replace("\"77\"", "\"78\"");

@@ -5,6 +5,7 @@ use std::path::Path;
 use serde_json::json;
 use taut_runner::service::{
     ControlClient, ControlReply, ControlRequest, LatchLine, StageLine, StaleBook, StrategyLine,
+    VenueClockLine,
 };
 use taut_sys::utc;
 use taut_types::Nanos;
@@ -66,6 +67,12 @@ pub fn status(which: &Which) -> Result<(), Failure> {
         let words = format!("               the venue said: {}", status.order_refusal);
         terminal::print(words)?;
     }
+    if let Some(VenueClockLine { ahead_us, round_trip_us, jumps }) = status.venue_clock {
+        let [ahead, round_trip] = [ahead_us, round_trip_us].map(|us| us as f64 / 1e3);
+        terminal::print(format_args!(
+            "  venue clock  {ahead:.1} ms ahead, round trip {round_trip:.1} ms, {jumps} jumps"
+        ))?;
+    }
     terminal::print(format_args!(
         "  books sound  {}, {} instruments",
         yes(status.books_sound),
@@ -101,7 +108,7 @@ pub fn status(which: &Which) -> Result<(), Failure> {
         terminal::print(format_args!("  strategy     {name}: {state}, dropped {dropped}"))?;
     }
     for difference in &status.position_differences {
-        terminal::print(format_args!("  position     when the session began, {difference}"))?;
+        terminal::print(format_args!("  position     when they were compared last, {difference}"))?;
     }
     let counted = status.counters.iter().filter(|(_, count)| *count > 0);
     let counted: Vec<String> = counted.map(|(name, count)| format!("{name} {count}")).collect();

@@ -20,6 +20,7 @@ use crate::order_entry::comparison::PositionComparisons;
 use crate::order_entry::handler::{Capabilities, OrderHandler};
 use crate::owner::Owner;
 use crate::stream::VenueTerms;
+use crate::venue_clock::ClockReading;
 
 impl<C: Client, F: FeedHandler, K: Kernel, O: Observer, H: OrderHandler>
     Gateway<'_, C, F, K, O, H>
@@ -185,6 +186,12 @@ impl<C: Client, F: FeedHandler, K: Kernel, O: Observer, H: OrderHandler>
         let Core { orders, streams, .. } = &self.core;
         let of_stream = streams.as_ref().map_or("", |streams| streams.last_refusal());
         [orders.last_refusal(), of_stream]
+    }
+
+    /// What is known of the venue's clock, where it is asked.
+    #[must_use]
+    pub fn venue_clock(&self) -> Option<ClockReading> {
+        self.core.orders.venue_clock()
     }
 
     /// The instruments whose books cannot be trusted, and why.

@@ -1,6 +1,8 @@
 //! Cancels: one, many at once, those that wait until their budget has them, and those of own orders
 //! that a new one could trade with.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use taut_io::{Io, Kernel};
 use taut_journal::Entry;
 use taut_oms::{
@@ -19,6 +21,12 @@ use crate::message::{OrderUpdate, Refusal};
 const BUSY_AGAIN: Nanos = Nanos::from_millis(1);
 /// So many bytes of cancels leave in one system call: some 100 of FIX.
 const BATCH_BYTES: usize = 16 * 1_024;
+
+/// Fewer cancels of an instrument leave one by one.
+const AT_ONCE_MIN: usize = 4;
+/// What one request for all orders in an instrument has not ended after so long is cancelled by
+/// itself.
+const AT_ONCE_TAKES: Nanos = Nanos::from_millis(500);
 
 /// What became of a cancel that was asked for.
 enum Cancel {
@@ -78,8 +86,15 @@ impl<H: OrderHandler> OrderSession<H> {
         orders: Vec<ClientOrderId>,
         updates: &mut Vec<OrderUpdate>,
     ) {
+        let at_once = self.cancel_at_once(io, clock, &orders);
         for order in orders {
-            let known = self.table.get(order).map(budget_of);
+            let known = self.table.get(order);
+            let ends_with_others = known.is_some_and(|it| at_once.contains(&it.terms.instrument));
+            let known = known.map(budget_of);
+            if let Some(budget) = known.filter(|_| ends_with_others) {
+                self.waiting_cancels.push_later(order, budget, clock.now() + AT_ONCE_TAKES);
+                continue;
+            }
             if let Some(budget) = known.filter(|_| self.is_backed_up(io)) {
                 self.waiting_cancels.push(order, budget, clock.now());
                 continue;
@@ -91,6 +106,48 @@ impl<H: OrderHandler> OrderSession<H> {
             }
         }
         self.send_left(io);
+    }
+
+    /// Asks for the end of all orders in each instrument in which that is what these cancels come
+    /// to, where the venue may be asked for it: which instruments these are.
+    fn cancel_at_once(
+        &mut self,
+        io: &mut Io<impl Kernel>,
+        clock: &Clock,
+        orders: &[ClientOrderId],
+    ) -> Vec<InstrumentId> {
+        let is_on = matches!(self.phase, Phase::Reconciling | Phase::Up);
+        if orders.len() < AT_ONCE_MIN || !is_on || !self.handler.owns_account() {
+            return Vec::new();
+        }
+        let mut groups = BTreeMap::<InstrumentId, (usize, ClientOrderId)>::new();
+        for order in orders.iter().filter_map(|id| self.table.get(*id)) {
+            groups.entry(order.terms.instrument).or_insert((0, order.id)).0 += 1;
+        }
+        groups.retain(|_, (count, _)| *count >= AT_ONCE_MIN);
+        // What is being cancelled may end with the others; what is to stay may not.
+        let these: BTreeSet<ClientOrderId> = orders.iter().copied().collect();
+        let waiting = &self.waiting_cancels;
+        let is_to_end = |id| waiting.holds(id) || these.contains(&id);
+        let stays = |order: &&Order| !order.is_being_cancelled() && !is_to_end(order.id);
+        for order in self.table.open_orders().filter(stays) {
+            groups.remove(&order.terms.instrument);
+        }
+        let mut at_once = Vec::new();
+        for (instrument, (_, order)) in groups {
+            let now = at(clock, clock.now());
+            let Ok((request, _)) = self.table.check_cancel(order) else { continue };
+            let Some(terms) = self.table.get(order).map(|order| order.terms) else { continue };
+            let Self { handler, instruments, accounts, .. } = self;
+            let message = message_of(instruments, accounts, request, &terms);
+            let left =
+                message.ok_or(NotSent::NotUp).and_then(|like| handler.cancel_all_like(now, &like));
+            if self.is_left(left) {
+                self.send_left(io);
+                at_once.push(instrument);
+            }
+        }
+        at_once
     }
 
     /// Sends the cancels whose budget has them now, as many as the kernel takes.
@@ -247,7 +304,8 @@ impl<H: OrderHandler> OrderSession<H> {
             .collect();
         own.into_iter().fold(true, |all_left, order| {
             let refused = self.send_cancel(io, clock, order);
-            all_left && refused.is_none() && !self.waiting_cancels.holds(order)
+            let has_left = self.table.get(order).is_some_and(Order::is_being_cancelled);
+            all_left && refused.is_none() && has_left
         })
     }
 }

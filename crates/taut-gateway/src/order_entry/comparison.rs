@@ -108,6 +108,8 @@ pub(super) struct Comparison {
     /// And in the one before.
     before: Option<Vec<PositionDifference>>,
     rounds: u32,
+    /// Orders leave meanwhile: what differs by something else each time proves nothing.
+    trades_go_on: bool,
 }
 
 impl Comparison {
@@ -115,6 +117,11 @@ impl Comparison {
     pub(super) fn begin(&mut self, accounts: impl IntoIterator<Item = AccountId>) {
         *self = Self { accounts: accounts.into_iter().collect(), ..Self::default() };
         self.is_over = self.accounts.is_empty();
+    }
+
+    /// The comparison that has begun is made while orders leave.
+    pub(super) const fn trades_go_on(&mut self) {
+        self.trades_go_on = true;
     }
 
     /// What is to be done now.
@@ -193,11 +200,13 @@ impl Comparison {
     pub(super) fn judge(&mut self) -> Option<Vec<PositionDifference>> {
         let found = std::mem::take(&mut self.found);
         self.rounds += 1;
-        let is_certain = self.rounds >= ROUNDS_MAX || self.before.as_ref() == Some(&found);
+        let is_last = self.rounds >= ROUNDS_MAX;
+        let is_certain = is_last && !self.trades_go_on || self.before.as_ref() == Some(&found);
         if found.is_empty() || is_certain {
             self.is_over = true;
             return Some(found);
         }
+        self.is_over = is_last;
         self.before = Some(found);
         self.begin_again();
         None
@@ -212,5 +221,46 @@ impl Comparison {
         self.next = 0;
         self.told.clear();
         self.found.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn differs_by(lots: i64) -> Vec<PositionDifference> {
+        let (account, instrument) = (AccountId(0), InstrumentId(0));
+        let (own, venue, outcome) = (Lots(0), Lots(lots), PositionOutcome::Reported);
+        vec![PositionDifference { account, instrument, own, venue, outcome }]
+    }
+
+    /// What rounds in which this differs come to.
+    fn judged(trades_go_on: bool, rounds: &[i64]) -> Option<Vec<PositionDifference>> {
+        let mut comparison = Comparison::default();
+        comparison.begin([AccountId(0)]);
+        if trades_go_on {
+            comparison.trades_go_on();
+        }
+        for lots in rounds {
+            assert_eq!(comparison.step(), Step::Ask(AccountId(0)));
+            comparison.compared(differs_by(*lots));
+            assert_eq!(comparison.step(), Step::Judge);
+            let judged = comparison.judge();
+            if judged.is_some() || comparison.step() == Step::Over {
+                assert_eq!(comparison.step(), Step::Over);
+                return judged;
+            }
+        }
+        panic!("{rounds:?}: it goes on");
+    }
+
+    #[test]
+    fn what_differs_by_the_same_twice_counts_and_while_trades_go_on_nothing_else() {
+        for trades_go_on in [false, true] {
+            assert_eq!(judged(trades_go_on, &[1, 1]), Some(differs_by(1)));
+            assert_eq!(judged(trades_go_on, &[1, 2, 2]), Some(differs_by(2)));
+        }
+        assert_eq!(judged(false, &[1, 2, 3, 4]), Some(differs_by(4)));
+        assert_eq!(judged(true, &[1, 2, 3, 4]), None);
     }
 }

@@ -96,6 +96,8 @@ impl<H: OrderHandler> OrderSession<H> {
             killed_at: Vec::new(),
             day: 0,
             earned_before: BTreeMap::new(),
+            foreign_trades: 0,
+            compares_again: Nanos::ZERO,
             looked_through: Nanos::ZERO,
             looks: 0,
             reopened: Vec::new(),
@@ -493,6 +495,9 @@ impl<H: OrderHandler> OrderSession<H> {
             && self.compare_positions(io, now)
         {
             self.phase = Phase::Up;
+        }
+        if self.phase == Phase::Up {
+            self.compare_after_foreign_trades(io, now);
         }
         if self.is_broken {
             self.lost(io, now, updates);

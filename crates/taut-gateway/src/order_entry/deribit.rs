@@ -42,7 +42,7 @@ use crate::credits::Credits;
 use crate::error::GatewayError;
 use crate::stream::VenueTerms;
 use known::{Asked, KnownOrders};
-use messages::{AllStatus, Cancel, Named, NewOrder, OneStatus, Replace};
+use messages::{AllStatus, Cancel, CancelAllOf, Named, NewOrder, OneStatus, Replace};
 use prices::VenuePrices;
 use reading::Reading;
 pub use settings::DeribitOrderSettings;
@@ -69,6 +69,7 @@ pub struct DeribitFix {
     orders: Credits,
     questions: Credits,
     kept_for_cancels: u32,
+    owns_account: bool,
 }
 
 impl DeribitFix {
@@ -107,6 +108,7 @@ impl DeribitFix {
             orders: Credits::new(settings.orders),
             questions: Credits::new(settings.questions),
             kept_for_cancels: settings.kept_for_cancels,
+            owns_account: settings.owns_account,
         })
     }
 
@@ -233,6 +235,19 @@ impl OrderHandler for DeribitFix {
         self.link.send(now, &message)
     }
 
+    fn owns_account(&self) -> bool {
+        self.owns_account
+    }
+
+    fn cancel_all_like(&mut self, now: Now, order: &OrderMessage<'_>) -> Result<(), NotSent> {
+        if !self.owns_account {
+            return Err(NotSent::Unsupported);
+        }
+        self.pay(now, 0)?;
+        let (cl_ord_id, symbol) = (cl_ord_id(order.request), self.symbol(order.instrument));
+        self.link.send(now, &CancelAllOf { cl_ord_id, symbol })
+    }
+
     fn ask(&mut self, now: Now, order: &OrderMessage<'_>) -> Result<(), NotSent> {
         self.pay_question(now)?;
         let symbol = self.symbol(order.instrument);
@@ -328,7 +343,7 @@ impl OrderHandler for DeribitFix {
 
 /// Whether the venue refuses a request because the account has no credits for it.
 fn is_over_the_limit(message: &Received<'_>) -> bool {
-    matches!(message.msg_type(), b"3" | b"9" | b"j")
+    matches!(message.msg_type(), b"3" | b"9" | b"j" | b"r")
         && message.value(58).is_some_and(|text| text.starts_with(TOO_MANY_REQUESTS))
 }
 

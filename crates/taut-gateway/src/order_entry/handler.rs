@@ -7,6 +7,7 @@ use taut_types::{
 };
 
 use crate::stream::VenueTerms;
+use crate::venue_clock::ClockReading;
 
 /// A venue's order entry: writes requests as the venue reads them, reads what it says, and keeps
 /// the session with it alive. Pure: no I/O, no clock, no allocation once it is built.
@@ -65,6 +66,11 @@ pub trait OrderHandler {
         ""
     }
 
+    /// What is known of the venue's clock, where it is asked.
+    fn venue_clock(&self) -> Option<ClockReading> {
+        None
+    }
+
     /// Asks the venue to end the session.
     fn log_out(&mut self, now: Now);
 
@@ -120,6 +126,22 @@ pub trait OrderHandler {
         base: RequestId,
         order: &OrderMessage<'_>,
     ) -> Result<(), NotSent>;
+
+    /// Whether no other program has orders in the account, so that
+    /// [all of them](Self::cancel_all_like) may be ended by one request.
+    fn owns_account(&self) -> bool {
+        false
+    }
+
+    /// Asks for the end of all of the account's orders in the instrument of this one, whoever sent
+    /// them: one request in the place of many cancels. What ends is told as if the venue had
+    /// cancelled it unasked. Only where it [owns the account](Self::owns_account).
+    ///
+    /// # Errors
+    /// Why its message is not in the outbox.
+    fn cancel_all_like(&mut self, _now: Now, _order: &OrderMessage<'_>) -> Result<(), NotSent> {
+        Err(NotSent::Unsupported)
+    }
 
     /// Asks where an order stands, by the name of the request that the venue accepted last. The
     /// answer is a [`VenueReport`] of [`OrderEvent::Status`] or [`OrderEvent::NotFound`] that says

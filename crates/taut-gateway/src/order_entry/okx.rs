@@ -36,6 +36,7 @@ use super::sent::Sent;
 use crate::config::GatewayConfig;
 use crate::credits::Credits;
 use crate::error::GatewayError;
+use crate::venue_clock::ClockReading;
 use questions::{Asked, Questions};
 use reading::{As, KnownOrder, Reading};
 use session::{Session, Step};
@@ -309,6 +310,10 @@ impl OrderHandler for OkxWs {
 
     fn last_refusal(&self) -> &str {
         self.last_words.as_str()
+    }
+
+    fn venue_clock(&self) -> Option<ClockReading> {
+        self.session.clock().reading()
     }
 
     fn disconnected(&mut self, _now: Now) {

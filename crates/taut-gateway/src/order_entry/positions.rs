@@ -1,4 +1,5 @@
-//! Positions are compared with the venue's after each logon, before new orders leave.
+//! Positions are compared with the venue's after each logon, before new orders leave, and after
+//! trades in the account that are not ours.
 
 use std::collections::BTreeMap;
 
@@ -14,6 +15,9 @@ use super::handler::{NotSent, OrderHandler, VenuePosition};
 use crate::config::PositionRule;
 use crate::owner::Owner;
 
+/// Between two comparisons because of others' trades.
+const COMPARED_AGAIN: Nanos = Nanos::from_secs(10);
+
 impl<H: OrderHandler> OrderSession<H> {
     /// What comparing positions has come to.
     pub(crate) const fn position_comparisons(&self) -> &PositionComparisons {
@@ -27,6 +31,18 @@ impl<H: OrderHandler> OrderSession<H> {
         let named = self.accounts.all();
         let nameless = (is_asked && named.is_empty()).then_some(AccountId(0));
         self.comparison.begin(named.into_iter().filter(|_| is_asked).chain(nameless));
+    }
+
+    /// Somebody else has traded in the account, by hand or the venue itself (a liquidation): its
+    /// positions are compared again, at most once in ten seconds.
+    pub(super) fn compare_after_foreign_trades(&mut self, io: &mut Io<impl Kernel>, now: Now) {
+        let foreign = self.reports.foreign_trades();
+        if foreign != self.foreign_trades && now.mono >= self.compares_again {
+            (self.foreign_trades, self.compares_again) = (foreign, now.mono + COMPARED_AGAIN);
+            self.begin_comparison();
+            self.comparison.trades_go_on();
+        }
+        self.compare_positions(io, now);
     }
 
     /// The venue says what it holds for us. What we do not trade, or not for that account, is no

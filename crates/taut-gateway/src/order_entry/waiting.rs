@@ -16,6 +16,8 @@ pub(super) type Budget = (UserId, AccountId);
 #[derive(Debug, Default)]
 pub(super) struct WaitingCancels {
     queues: Vec<Queue>,
+    /// Those that are not due before a time of their own, the earliest first: in no queue yet.
+    later: VecDeque<(Nanos, ClientOrderId, Budget)>,
     /// All of them, each once.
     orders: HashSet<ClientOrderId>,
 }
@@ -37,11 +39,15 @@ impl WaitingCancels {
     /// A cancel that may leave then, behind those of its owner that wait already.
     pub(super) fn push(&mut self, order: ClientOrderId, budget: Budget, due: Nanos) {
         if self.orders.insert(order) {
-            let queue = self.queue(budget);
-            if queue.orders.is_empty() {
-                queue.due = due;
-            }
-            queue.orders.push_back(order);
+            self.enqueue(order, budget, due);
+        }
+    }
+
+    /// A cancel that leaves then at the earliest, and until then holds up no other: of two such,
+    /// the second is due no earlier than the first.
+    pub(super) fn push_later(&mut self, order: ClientOrderId, budget: Budget, due: Nanos) {
+        if self.orders.insert(order) {
+            self.later.push_back((due, order, budget));
         }
     }
 
@@ -56,6 +62,12 @@ impl WaitingCancels {
 
     /// Takes one whose time has come.
     pub(super) fn pop_due(&mut self, now: Nanos) -> Option<(ClientOrderId, Budget)> {
+        while let Some(&(due, order, budget)) = self.later.front()
+            && due <= now
+        {
+            self.later.pop_front();
+            self.enqueue(order, budget, due);
+        }
         let is_due = |queue: &&mut Queue| queue.due <= now && !queue.orders.is_empty();
         let queue = self.queues.iter_mut().find(is_due)?;
         let order = queue.orders.pop_front()?;
@@ -63,7 +75,7 @@ impl WaitingCancels {
         Some((order, queue.budget))
     }
 
-    /// The budgets have changed: all may be tried at once.
+    /// The budgets have changed: all that wait for them may be tried at once.
     pub(super) fn try_again(&mut self) {
         self.queues.iter_mut().for_each(|queue| queue.due = Nanos(i64::MIN));
     }
@@ -71,6 +83,14 @@ impl WaitingCancels {
     /// Whether this order's cancel waits.
     pub(super) fn holds(&self, order: ClientOrderId) -> bool {
         self.orders.contains(&order)
+    }
+
+    fn enqueue(&mut self, order: ClientOrderId, budget: Budget, due: Nanos) {
+        let queue = self.queue(budget);
+        if queue.orders.is_empty() {
+            queue.due = due;
+        }
+        queue.orders.push_back(order);
     }
 
     fn queue(&mut self, budget: Budget) -> &mut Queue {
@@ -124,5 +144,21 @@ mod tests {
         assert_eq!(waiting.pop_due(LATER), None);
         waiting.try_again();
         assert_eq!(waiting.pop_due(NOW), Some((order(1, 1), budget)));
+    }
+
+    #[test]
+    fn one_that_is_due_later_holds_up_no_other_and_is_tried_with_none() {
+        let mut waiting = WaitingCancels::default();
+        let budget = (UserId(1), AccountId(0));
+        waiting.push_later(order(1, 1), budget, LATER);
+        waiting.push(order(1, 1), budget, NOW);
+        waiting.push(order(1, 2), budget, NOW);
+        assert_eq!(waiting.len(), 2);
+        waiting.try_again();
+        assert_eq!(popped(&mut waiting, NOW), Some(order(1, 2)));
+        assert_eq!(popped(&mut waiting, NOW), None);
+        assert!(waiting.holds(order(1, 1)));
+        assert_eq!(popped(&mut waiting, LATER), Some(order(1, 1)));
+        assert_eq!(waiting.len(), 0);
     }
 }

@@ -171,6 +171,36 @@ pub fn read_orders<'a>(
     all(&mut visit)
 }
 
+/// What an account holds of an instrument.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Position<'a> {
+    /// The venue's name of the instrument.
+    pub instrument: &'a [u8],
+    /// How much, without a sign: dollars for inverse futures and perpetuals, coins for all else.
+    pub size: Option<Qty>,
+    /// Bought or sold; nothing when it holds nothing.
+    pub side: Option<Side>,
+    /// At which price it was settled last.
+    pub settlement_price: Option<Price>,
+}
+
+/// The answer to `private/get_positions`. Nothing is told of one that is malformed anywhere.
+///
+/// # Errors
+/// [`MarketDataError::Malformed`] when they are none.
+pub fn read_positions<'a>(
+    body: &'a [u8],
+    mut visit: impl FnMut(Position<'a>),
+) -> Result<(), MarketDataError> {
+    let all = |visit: &mut dyn FnMut(Position<'a>)| {
+        let mut scanner = Scanner::new(body);
+        let read = scanner.array(|scanner| position(scanner).map(&mut *visit));
+        read.ok_or_else(|| scanner.error())
+    };
+    all(&mut |_| ())?;
+    all(&mut visit)
+}
+
 /// The answer to `private/cancel_all` and its like: how many orders were cancelled.
 ///
 /// # Errors
@@ -291,6 +321,30 @@ fn changes<'a>(body: &'a [u8], mut visit: impl FnMut(Change<'a>)) -> Result<(), 
         _ => scanner.skip_value(),
     });
     read.ok_or_else(|| scanner.error())
+}
+
+fn position<'a>(scanner: &mut Scanner<'a>) -> Option<Position<'a>> {
+    let mut position = Position::default();
+    scanner.object(|scanner, key| {
+        match key {
+            b"instrument_name" => position.instrument = text(scanner)?,
+            b"size" => {
+                let size = qty(scanner, DECIMALS)?;
+                position.size = size
+                    .and_then(|size| Some(Qty { mantissa: size.mantissa.checked_abs()?, ..size }));
+            }
+            b"direction" => position.side = side(text(scanner)?),
+            b"settlement_price" => {
+                position.settlement_price = decimal(scanner, Price::DECIMALS)?.map(Price);
+            }
+            _ => scanner.skip_value()?,
+        }
+        Some(())
+    })?;
+    if position.instrument.is_empty() {
+        return scanner.refuse(Expected::Field("instrument_name"));
+    }
+    Some(position)
 }
 
 fn order<'a>(scanner: &mut Scanner<'a>) -> Option<Order<'a>> {

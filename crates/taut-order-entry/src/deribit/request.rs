@@ -157,6 +157,8 @@ pub enum Request<'a> {
         /// The venue's name of the instrument.
         instrument: &'a [u8],
     },
+    /// `private/get_positions`: of all currencies.
+    Positions,
     /// `private/get_order_state`.
     OrderState {
         /// The venue's name of the order.
@@ -208,6 +210,7 @@ impl Request<'_> {
             Self::Instrument { .. } => b"public/get_instrument",
             Self::OpenOrders => b"private/get_open_orders",
             Self::OpenOrdersOf { .. } => b"private/get_open_orders_by_instrument",
+            Self::Positions => b"private/get_positions",
             Self::OrderState { .. } => b"private/get_order_state",
             Self::OrderByLabel { .. } => b"private/get_order_state_by_label",
         }
@@ -260,6 +263,7 @@ impl Request<'_> {
             | Self::Instrument { instrument } => {
                 out.text(key!("instrument_name"), instrument);
             }
+            Self::Positions => out.text(key!("currency"), b"any"),
             Self::OrderByLabel { currency, label } => {
                 out.text(key!("currency"), currency);
                 out.text(key!("label"), label);

@@ -68,6 +68,9 @@ pub struct DeribitKeys {
     pub fix_sender_comp_id: String,
     /// The venue cancels what is open when the connection ends.
     pub cancel_on_disconnect: bool,
+    /// No other program has orders in the account: many cancels in an instrument leave as one
+    /// request that ends all of the account's orders there.
+    pub owns_account: bool,
     /// The interval of heartbeats on the order session, in seconds.
     pub heartbeat_seconds: u32,
     /// The market data's connection is given up when it brings no data for so long, in
@@ -98,6 +101,7 @@ impl Default for DeribitKeys {
             fix_tls: true,
             fix_sender_comp_id: "TAUT".to_owned(),
             cancel_on_disconnect: json.cancels_on_disconnect,
+            owns_account: json.owns_account,
             heartbeat_seconds: 30,
             silence_ms: 30_000,
             orders_per_second: json.orders.per_second,

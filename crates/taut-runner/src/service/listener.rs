@@ -15,7 +15,7 @@ use taut_lat::{PathSnapshot, Stage};
 use taut_market_data::Staleness;
 use taut_oms::{Balance, Latched, PositionKey, PositionReport};
 use taut_sys::{
-    ControlListener, Doorbell, Wait, monotonic, process_id, reload_requests, stop_requests,
+    ControlListener, Doorbell, Wait, monotonic, process_id, reload_requests, stop_requests, utc,
     wait_readable,
 };
 use taut_types::{Instrument, InstrumentId, Nanos, RequestId, Side};
@@ -29,7 +29,7 @@ use crate::service::names::Names;
 use crate::service::place::Place;
 use crate::service::protocol::{
     BalanceLine, ControlReply, ControlRequest, LatchLine, LimitLine, OrderLine, PositionLine,
-    ScopeName, Snapshot, StageLine, StaleBook, Status, StrategyLine,
+    ScopeName, Snapshot, StageLine, StaleBook, Status, StrategyLine, VenueClockLine,
 };
 use crate::service::reloading::Reloading;
 use crate::service::rules::Rules;
@@ -519,6 +519,12 @@ impl<'a> Listener<'a> {
         });
         let (priority, address) = glance.order_address;
         let [order_refusal, market_data_refusal] = glance.refusals;
+        let own = utc() - monotonic();
+        let venue_clock = glance.venue_clock.map(|clock| VenueClockLine {
+            ahead_us: (clock.ahead - own).0 / 1_000,
+            round_trip_us: clock.round_trip.0 / 1_000,
+            jumps: clock.jumps,
+        });
         ControlReply::Status(Box::new(Status {
             name: self.file.name.clone(),
             process: process_id(),
@@ -528,6 +534,7 @@ impl<'a> Listener<'a> {
             order_priority: priority,
             order_refusal,
             market_data_refusal,
+            venue_clock,
             paper: self.file.is_paper,
             books_sound: glance.books_sound,
             stale_books: self.stale_books(&glance.stale_books),

@@ -196,6 +196,9 @@ pub struct Status {
     /// The same of market data.
     #[serde(default)]
     pub market_data_refusal: String,
+    /// The venue's clock, where it is asked.
+    #[serde(default)]
+    pub venue_clock: Option<VenueClockLine>,
     /// Orders go to a venue within the process.
     #[serde(default)]
     pub paper: bool,
@@ -220,6 +223,17 @@ pub struct Status {
     pub position_differences: Vec<String>,
     /// What it has counted, by name.
     pub counters: Vec<(String, u64)>,
+}
+
+/// A venue's clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VenueClockLine {
+    /// How far it is ahead of this machine's UTC, in microseconds.
+    pub ahead_us: i64,
+    /// How long the question and its answer took, in microseconds.
+    pub round_trip_us: i64,
+    /// How often it jumped.
+    pub jumps: u64,
 }
 
 /// A book that cannot be trusted.

@@ -1,6 +1,6 @@
 //! What the two threads of a gateway's process say to each other.
 
-use taut_gateway::{NewInstrument, OpenOrder, OrderFilter, Owner, RiskRules};
+use taut_gateway::{ClockReading, NewInstrument, OpenOrder, OrderFilter, Owner, RiskRules};
 use taut_market_data::Staleness;
 use taut_oms::{Balance, KillScope, Latched, PositionReport};
 use taut_sys::Address;
@@ -86,6 +86,7 @@ pub struct Glance {
     pub order_address: (usize, Address),
     /// What the venue said when it refused a session, for orders and for market data.
     pub refusals: [String; 2],
+    pub venue_clock: Option<ClockReading>,
     pub books_sound: bool,
     /// The instruments whose books are not, and why.
     pub stale_books: Vec<(InstrumentId, Staleness)>,

@@ -37,6 +37,7 @@ use crate::order_entry::handler::{
     Capabilities, Framing, NotSent, OrderHandler, OrderMessage, VenueEvent,
 };
 use crate::order_entry::sent::Sent;
+use crate::venue_clock::ClockReading;
 use line::Line;
 
 /// Ids of questions: no FIX session has so many messages.
@@ -187,6 +188,10 @@ impl OrderHandler for BinanceFix {
 
     fn last_refusal(&self) -> &str {
         self.trading.last_words.as_str()
+    }
+
+    fn venue_clock(&self) -> Option<ClockReading> {
+        self.trading.session.clock().reading()
     }
 
     fn disconnected(&mut self, now: Now) {

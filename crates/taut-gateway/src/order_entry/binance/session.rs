@@ -111,7 +111,7 @@ impl Session {
         self.phase = Phase::AskingTime;
         self.due = Due { time: true, ..Due::default() };
         self.deadline = now.mono + LOGON;
-        self.clock = VenueClock::default();
+        self.clock.forget();
         self.leaves = None;
     }
 

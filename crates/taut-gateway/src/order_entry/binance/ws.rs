@@ -12,6 +12,7 @@ use crate::error::GatewayError;
 use crate::order_entry::handler::{
     Capabilities, Framing, NotSent, OrderHandler, OrderMessage, VenueEvent,
 };
+use crate::venue_clock::ClockReading;
 
 /// The order handler of Binance's WebSocket API.
 #[derive(Debug)]
@@ -48,6 +49,10 @@ impl OrderHandler for BinanceWs {
 
     fn last_refusal(&self) -> &str {
         self.trading.last_words.as_str()
+    }
+
+    fn venue_clock(&self) -> Option<ClockReading> {
+        self.trading.session.clock().reading()
     }
 
     fn disconnected(&mut self, _now: Now) {

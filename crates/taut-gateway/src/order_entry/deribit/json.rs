@@ -17,7 +17,7 @@ mod asked;
 mod reading;
 mod session;
 
-use taut_fix::{LongText, Now};
+use taut_fix::{LongText, Now, ShortText};
 use taut_market_data::deribit::{Message, read_message};
 use taut_oms::{Order, RequestKind, VenueReject};
 use taut_order_entry::deribit::{
@@ -37,6 +37,7 @@ use crate::order_entry::handler::{
 use crate::order_entry::last_words::LastWords;
 use crate::order_entry::sent::Sent;
 use crate::stream::VenueTerms;
+use crate::venue_clock::ClockReading;
 use asked::Asked;
 use reading::{As, Reading, unversioned};
 use session::Session;
@@ -62,6 +63,10 @@ pub struct DeribitJson {
     unsent: usize,
     last_words: LastWords,
     prices: VenuePrices,
+    /// The venue's name of each instrument, and its symbol.
+    symbols: Box<[(String, LongText)]>,
+    /// Whether there is one account alone, as at the venue.
+    has_one_account: bool,
 }
 
 impl DeribitJson {
@@ -74,7 +79,14 @@ impl DeribitJson {
         config: &GatewayConfig,
         settings: DeribitOrderSettings,
     ) -> Result<Self, GatewayError> {
+        let symbols = config.instruments.iter().map(|instrument| {
+            let symbol = instrument.symbol();
+            let name = Self::name(&settings, instrument, symbol.as_bytes());
+            (String::from_utf8_lossy(name).into_owned(), ShortText::from(symbol).into())
+        });
         Ok(Self {
+            symbols: symbols.collect(),
+            has_one_account: config.risk.accounts().all().len() <= 1,
             session: Session::new(config, settings.cancels_on_disconnect)?,
             known: KnownOrders::with_capacity(config.order_capacity),
             reading: Reading::new(),
@@ -148,7 +160,7 @@ impl DeribitJson {
             read_order(body).map(|order| reading.order(&order, asked, known))
         };
         let read = match asked {
-            Asked::Test => Ok(()),
+            Asked::Test | Asked::CancelAllOf => Ok(()),
             Asked::Time => {
                 session.told_time(now, read_count(body).ok());
                 Ok(())
@@ -178,6 +190,13 @@ impl DeribitJson {
             Asked::State(request) => one(reading, known, As::Stands(request)),
             Asked::StateByLabel(request) => reading.by_label(body, request, known),
             Asked::AllOpen => reading.all(body, known),
+            Asked::Positions => {
+                let read = reading.positions(body, &self.symbols);
+                if read.is_err() {
+                    reading.push(VenueEvent::PositionsRefused);
+                }
+                read
+            }
         };
         if read.is_err() {
             reading.push(VenueEvent::Unreadable(asked.order()));
@@ -207,7 +226,10 @@ impl DeribitJson {
                 self.session.told_time(now, None);
                 None
             }
-            (Asked::Test, _) | (_, Outcome::Unknown) => None,
+            // The cancels that it stood for are sent.
+            (Asked::Test | Asked::CancelAllOf, _) => None,
+            (Asked::Positions, _) => Some(VenueEvent::PositionsRefused),
+            (_, Outcome::Unknown) => None,
             // It may have been done before it was undone.
             (Asked::Place(_), Outcome::OrderGone) => None,
             (Asked::Place(request), _) => Some(VenueEvent::Refused {
@@ -247,7 +269,7 @@ impl OrderHandler for DeribitJson {
     const CAPABILITIES: Capabilities = Capabilities {
         framing: Framing::Messages,
         tells_all: true,
-        tells_positions: false,
+        tells_positions: true,
         name_bytes_max: 64,
     };
 
@@ -257,6 +279,10 @@ impl OrderHandler for DeribitJson {
 
     fn last_refusal(&self) -> &str {
         self.last_words.as_str()
+    }
+
+    fn venue_clock(&self) -> Option<ClockReading> {
+        self.session.clock().reading()
     }
 
     fn disconnected(&mut self, _now: Now) {
@@ -380,6 +406,24 @@ impl OrderHandler for DeribitJson {
         }
     }
 
+    fn owns_account(&self) -> bool {
+        self.settings.owns_account
+    }
+
+    fn cancel_all_like(&mut self, now: Now, order: &OrderMessage<'_>) -> Result<(), NotSent> {
+        if !self.settings.owns_account {
+            return Err(NotSent::Unsupported);
+        }
+        self.pay(now, 0)?;
+        let Self { settings, sent, outbox, .. } = self;
+        let symbol = order.instrument.symbol();
+        let instrument = Self::name(settings, order.instrument, symbol.as_bytes());
+        let written = Request::CancelAllOf { instrument }.write(sent.next(), outbox);
+        self.unsent = written.ok_or(NotSent::Unsupported)?.len();
+        sent.push(Asked::CancelAllOf);
+        Ok(())
+    }
+
     fn ask(&mut self, now: Now, order: &OrderMessage<'_>) -> Result<(), NotSent> {
         self.questions.take(now.mono, KEPT_FOR_SESSION).map_err(NotSent::Throttled)?;
         let request = order.request;
@@ -402,6 +446,18 @@ impl OrderHandler for DeribitJson {
     fn ask_all(&mut self, now: Now) -> Result<(), NotSent> {
         self.questions.take(now.mono, KEPT_FOR_SESSION).map_err(NotSent::Throttled)?;
         self.leave(&Request::OpenOrders, Asked::AllOpen)
+    }
+
+    /// Coins that are bought and sold for others are balances, and no positions of the venue's:
+    /// where such a pair is traded, nothing is compared. Nor is it where the gateway divides what
+    /// is one account at the venue.
+    fn ask_positions(&mut self, now: Now, _account: Option<ShortText>) -> Result<(), NotSent> {
+        let is_pair = |(name, _): &(String, LongText)| !name.contains('-');
+        if !self.has_one_account || self.symbols.iter().any(is_pair) {
+            return Err(NotSent::Unsupported);
+        }
+        self.questions.take(now.mono, KEPT_FOR_SESSION).map_err(NotSent::Throttled)?;
+        self.leave(&Request::Positions, Asked::Positions)
     }
 
     #[inline]

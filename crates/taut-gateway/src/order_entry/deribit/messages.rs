@@ -134,6 +134,23 @@ impl TypedMessage for Replace {
     }
 }
 
+/// OrderMassCancelRequest (q) of all orders in an instrument.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CancelAllOf {
+    pub(super) cl_ord_id: ShortText,
+    pub(super) symbol: LongText,
+}
+
+impl TypedMessage for CancelAllOf {
+    const MSG_TYPE: &'static [u8] = b"q";
+
+    fn encode_body(&self, writer: &mut Writer<'_>) {
+        writer.short::<11, 23>(&self.cl_ord_id);
+        writer.short::<55, 39>(&self.symbol);
+        writer.byte::<530>(b'1');
+    }
+}
+
 /// OrderCancelRequest (F).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cancel {

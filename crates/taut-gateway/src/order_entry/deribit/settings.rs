@@ -7,6 +7,9 @@ use taut_oms::Rate;
 pub struct DeribitOrderSettings {
     /// Orders end with the connection.
     pub cancels_on_disconnect: bool,
+    /// No other program has orders in the account: many cancels in an instrument leave as one
+    /// request that ends all of the account's orders there.
+    pub owns_account: bool,
     /// The venue's name of each instrument, in the order of their numbers, where it is not the
     /// symbol: names of options are longer than a symbol may be.
     pub names: Vec<String>,
@@ -24,6 +27,7 @@ impl Default for DeribitOrderSettings {
     fn default() -> Self {
         Self {
             cancels_on_disconnect: true,
+            owns_account: false,
             names: Vec::new(),
             orders: Rate { per_second: 5, burst: 20 },
             kept_for_cancels: 5,

@@ -84,7 +84,7 @@ impl Session {
     pub(super) fn connected(&mut self, now: Now) {
         self.phase = Phase::AskingTime(false);
         self.deadline = now.mono + LOGON;
-        self.clock = VenueClock::default();
+        self.clock.forget();
         self.leaves = None;
     }
 
@@ -94,6 +94,10 @@ impl Session {
 
     pub(super) const fn leave(&mut self, now: Now) {
         self.leaves = Some(now.mono);
+    }
+
+    pub(super) const fn clock(&self) -> &VenueClock {
+        &self.clock
     }
 
     #[inline]

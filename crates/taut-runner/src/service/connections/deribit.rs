@@ -82,6 +82,10 @@ impl DeribitKeys {
         };
         say("orders", over);
         say("", format!("open orders {cancels} when the connection ends"));
+        if self.owns_account {
+            let all = "a kill may end whatever the account has open in an instrument";
+            say("", all.to_owned());
+        }
         let Self { orders_per_second, orders_burst, kept_for_cancels, .. } = self;
         let rate = format!("{orders_per_second} a second, {orders_burst} at once");
         say("", format!("{rate}, {kept_for_cancels} of them for cancels alone"));
@@ -140,6 +144,7 @@ impl DeribitKeys {
     fn settings(&self, file: &GatewayFile) -> DeribitOrderSettings {
         DeribitOrderSettings {
             cancels_on_disconnect: self.cancel_on_disconnect,
+            owns_account: self.owns_account,
             names: names(file),
             orders: Rate { per_second: self.orders_per_second, burst: self.orders_burst },
             kept_for_cancels: self.kept_for_cancels,

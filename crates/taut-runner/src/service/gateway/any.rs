@@ -6,9 +6,9 @@ use std::net::SocketAddrV4;
 use std::os::fd::BorrowedFd;
 
 use taut_gateway::{
-    AddError, Client, DropCopies, FeedSockets, Gateway, GatewayCounters, GatewayError,
-    NewInstrument, OpenOrder, OrderFilter, OrderHandler, Owner, PositionComparisons, RiskRules,
-    VenueCopies, VenueTerms,
+    AddError, Client, ClockReading, DropCopies, FeedSockets, Gateway, GatewayCounters,
+    GatewayError, NewInstrument, OpenOrder, OrderFilter, OrderHandler, Owner, PositionComparisons,
+    RiskRules, VenueCopies, VenueTerms,
 };
 use taut_io::EpollKernel;
 use taut_journal::{State, Writer};
@@ -56,6 +56,7 @@ pub trait AnyGateway {
 
     fn counters(&self) -> GatewayCounters;
     fn refusals(&self) -> [&str; 2];
+    fn venue_clock(&self) -> Option<ClockReading>;
     fn order_address(&self) -> (usize, Address);
     fn owner_of(&self, order: ClientOrderId) -> Owner;
     fn visit_orders(&self, visit: &mut dyn FnMut(&OpenOrder));
@@ -199,6 +200,10 @@ impl<C: Client + Attachable, F: FeedHandler, H: OrderHandler> AnyGateway
 
     fn refusals(&self) -> [&str; 2] {
         self.refusals()
+    }
+
+    fn venue_clock(&self) -> Option<ClockReading> {
+        self.venue_clock()
     }
 
     fn order_address(&self) -> (usize, Address) {

@@ -479,6 +479,7 @@ impl<'a, 'm> Trading<'a, 'm> {
             order_entry: counters.logged_on != 0,
             order_address: self.gateway.order_address(),
             refusals: self.gateway.refusals().map(str::to_owned),
+            venue_clock: self.gateway.venue_clock(),
             books_sound: counters.live != 0,
             stale_books: self.gateway.stale_books(),
             killed: self.gateway.killed(),

@@ -17,9 +17,12 @@ pub(super) enum Asked {
     Edit(RequestId),
     Cancel(RequestId),
     CancelByLabel(RequestId),
+    /// The end of all orders in an instrument. What became of each is told by `user.changes`.
+    CancelAllOf,
     /// Where one order stands, by the venue's name of it.
     State(RequestId),
     /// The same by ours: the answer is a list.
     StateByLabel(RequestId),
     AllOpen,
+    Positions,
 }

@@ -5,11 +5,13 @@ use std::collections::VecDeque;
 use taut_fix::{Charges, Currency, Liquidity, LongText};
 use taut_market_data::MarketDataError;
 use taut_oms::{ExecId, OrderEvent as E, OrderState as S};
-use taut_order_entry::deribit::{self as venue, Change, Fill, Order, OrderState, read_changes};
-use taut_types::{ClientOrderId, Nanos, Price, Qty, RequestId};
+use taut_order_entry::deribit::{
+    self as venue, Change, Fill, Order, OrderState, read_changes, read_positions,
+};
+use taut_types::{ClientOrderId, Nanos, Price, Qty, RequestId, Side};
 
 use super::super::known::KnownOrders;
-use crate::order_entry::handler::{OfAll, VenueEvent, VenueReport};
+use crate::order_entry::handler::{OfAll, VenueEvent, VenuePosition, VenueReport};
 
 /// Events of a message that there is room for: a longer list of orders allocates.
 const EVENTS: usize = 256;
@@ -77,6 +79,28 @@ impl Reading {
             Change::Order(order) => self.order(&order, asked, known),
         })?;
         told
+    }
+
+    /// What the account holds of these instruments, by the venue's name and our symbol.
+    pub(super) fn positions(
+        &mut self,
+        body: &[u8],
+        symbols: &[(String, LongText)],
+    ) -> Result<(), MarketDataError> {
+        read_positions(body, |position| {
+            let is_it = |(name, _): &&(String, LongText)| name.as_bytes() == position.instrument;
+            let Some((_, symbol)) = symbols.iter().find(is_it) else { return };
+            let held = |of| position.size.filter(|_| position.side == Some(of));
+            self.events.push_back(VenueEvent::Position(VenuePosition {
+                account: None,
+                symbol: *symbol,
+                long: held(Side::Buy).unwrap_or(Qty::ZERO),
+                short: held(Side::Sell).unwrap_or(Qty::ZERO),
+                price: position.settlement_price.unwrap_or(Price(0)),
+            }));
+        })?;
+        self.push(VenueEvent::AllPositionsTold);
+        Ok(())
     }
 
     fn fill(&mut self, fill: &Fill<'_>, of: Option<&Order<'_>>, known: &mut KnownOrders) {

@@ -146,6 +146,10 @@ impl Session {
         self.leaves = Some(now.mono);
     }
 
+    pub(super) const fn clock(&self) -> &VenueClock {
+        &self.clock
+    }
+
     #[inline]
     pub(super) fn is_up(&self) -> bool {
         self.phase == Phase::Up && self.leaves.is_none()
