@@ -68,7 +68,7 @@ pub struct SessionConfig {
     pub reset_on_logout: bool,
     /// Both numbers start again when the connection is gone.
     pub reset_on_disconnect: bool,
-    /// How many messages one ResendRequest asks for; 0 is all.
+    /// How many messages one ResendRequest asks for; 0 is all, 1 counts as 2.
     pub resend_chunk: u64,
     /// Whether messages carry LastMsgSeqNumProcessed (369).
     pub last_processed: bool,

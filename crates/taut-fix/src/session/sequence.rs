@@ -114,7 +114,12 @@ impl<S: Store> Session<S> {
 
     #[cold]
     fn ask(&mut self, now: Now, from: u64, highest: u64) {
-        let chunk = self.config.resend_chunk;
+        // A request is itself a message: two sides that both miss some, and ask for one at a time,
+        // would never come to the end.
+        let chunk = match self.config.resend_chunk {
+            1 => 2,
+            chunk => chunk,
+        };
         let all = if self.config.begin <= BeginString::Fix41 { END_OF_OLD } else { 0 };
         let last = highest.saturating_sub(1).max(from);
         let (asked_to, end) = match from.saturating_add(chunk.saturating_sub(1)) {

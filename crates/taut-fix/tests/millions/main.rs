@@ -68,3 +68,11 @@ fn the_codec_takes_any_bytes() {
 fn no_order_is_lost_whatever_the_link_does() {
     run(executions().div_ceil(5), operations, session::run);
 }
+
+/// What a fuzzer found: each request is itself a message that the other side misses.
+#[test]
+fn two_sessions_that_ask_for_one_message_at_a_time_come_to_rest() {
+    // A chunk of one, the first Logon is lost; then the far side gets one, and the link breaks.
+    let logons = [86, 13].repeat(90);
+    session::run(&[&[8, 13][..], &logons].concat());
+}
