@@ -81,8 +81,9 @@ fn a_gateway_trades_at_a_quickfix_venue_through_a_cut_of_its_session() {
     trader.until("a trade that was missed", away, |it| it.lots_filled.0 == 3);
     assert_eq!(trader.until_done("that the order did not arrive", lost), 0);
     // The venue missed the order and asked for it: it is not sent again.
-    assert!(world.venue.count("gap fill") >= 1, "{}", world.venue.said());
-    // The gap fill covers the question where all orders stand, too: that one is asked again.
+    until("a gap fill", DEADLINE, || world.venue.count("gap fill") >= 1);
+    // It covers the question where all orders stand, too: that one is asked again.
+    until("the question again", DEADLINE, || world.venue.count("asked all") > asked);
     assert_eq!(world.venue.count("asked all"), asked + 1, "{}", world.venue.said());
     assert_eq!(world.venue.count("order "), 9, "{}", world.venue.said());
 
