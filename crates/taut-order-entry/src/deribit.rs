@@ -10,8 +10,8 @@ mod signature;
 mod steps;
 
 pub use answer::{
-    Change, Fill, InstrumentAnswer, Order, OrderState, Position, Token, read_changes, read_count,
-    read_error, read_instrument, read_order, read_orders, read_positions, read_token,
+    Change, Fill, InstrumentAnswer, Order, OrderState, Position, Token, grants, read_changes,
+    read_count, read_error, read_instrument, read_order, read_orders, read_positions, read_token,
 };
 pub use code::{ErrorAnswer, Outcome};
 pub use request::{Amount, NewOrder, Request, Trigger};

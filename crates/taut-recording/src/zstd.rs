@@ -92,7 +92,7 @@ impl<R: BufRead> Frames<R> {
             }
             if self.decoder.can_collect() == 0 && !self.decoder.is_finished() {
                 let one = BlockDecodingStrategy::UptoBlocks(1);
-                self.decoder.decode_blocks(&mut self.source, one).map_err(wrong)?;
+                self.decoder.decode_blocks(&mut self.source, one).map_err(invalid)?;
             }
             let read = self.decoder.read(to)?;
             if read > 0 {
@@ -121,7 +121,7 @@ impl<R: BufRead> Frames<R> {
                         return Err(invalid("the file ends within a skippable frame"));
                     }
                 }
-                Err(error) => return Err(wrong(error)),
+                Err(error) => return Err(invalid(error)),
             }
         }
         Ok(false)
@@ -144,10 +144,6 @@ impl<R: BufRead> Frames<R> {
 }
 
 /// What is no Zstandard. A file that ends within a frame is no other case.
-fn wrong(error: FrameDecoderError) -> Error {
-    invalid(error)
-}
-
 fn invalid(why: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
     Error::new(ErrorKind::InvalidData, why)
 }

@@ -153,13 +153,10 @@ fn judge(mut said: Said) -> Verdict {
 
 /// Whether a side differs whose best price is one that the snapshot's levels vouch for.
 fn is_wrong_within(truth: &Ticker, book: &Ticker, [bids, asks]: &[Option<Price>; 2]) -> bool {
-    let is_known = |(price, lots): Quote, is_at_or_before: &dyn Fn(Price) -> bool| {
-        lots != Lots(0) && is_at_or_before(price)
-    };
-    let bid = is_known(book.bid, &|price| bids.is_none_or(|edge| price >= edge));
-    let ask = is_known(book.ask, &|price| asks.is_none_or(|edge| price <= edge));
-    (bid || bids.is_none()) && truth.bid != book.bid
-        || (ask || asks.is_none()) && truth.ask != book.ask
+    let has = |(_, lots): Quote| lots != Lots(0);
+    let knows_bid = bids.is_none_or(|edge| has(book.bid) && book.bid.0 >= edge);
+    let knows_ask = asks.is_none_or(|edge| has(book.ask) && book.ask.0 <= edge);
+    knows_bid && truth.bid != book.bid || knows_ask && truth.ask != book.ask
 }
 
 #[cfg(test)]

@@ -6,13 +6,12 @@ use std::collections::VecDeque;
 
 use taut_market_data::deribit::{Message, read_message};
 use taut_oms::Rate;
-use taut_order_entry::deribit::{Request, read_count, read_error, read_instrument};
+use taut_order_entry::deribit::{Request, grants, read_count, read_error, read_instrument};
 use taut_order_entry::sign::HmacKey;
 use taut_types::{InstrumentId, Nanos};
 
 use super::session::{StreamCounters, StreamSession, VenueTerms};
 use crate::credits::Credits;
-use crate::order_entry::deribit::json::holds;
 use crate::order_entry::last_words::LastWords;
 use crate::venue_clock::VenueClock;
 
@@ -168,7 +167,7 @@ impl DeribitStream {
     /// data of these will not come.
     fn granted(&mut self, from: usize, count: usize, body: &[u8]) {
         for channel in self.channels.iter().skip(from).take(count) {
-            if !holds(body, channel.as_bytes()) {
+            if !grants(body, channel.as_bytes()) {
                 self.counters.not_granted += 1;
                 self.last_words.say(format_args!("{channel}: asked for, and not granted"));
             }

@@ -160,15 +160,9 @@ pub fn read_order(body: &[u8]) -> Result<Order<'_>, MarketDataError> {
 /// [`MarketDataError::Malformed`] when they are none.
 pub fn read_orders<'a>(
     body: &'a [u8],
-    mut visit: impl FnMut(Order<'a>),
+    visit: impl FnMut(Order<'a>),
 ) -> Result<(), MarketDataError> {
-    let all = |visit: &mut dyn FnMut(Order<'a>)| {
-        let mut scanner = Scanner::new(body);
-        let read = scanner.array(|scanner| order(scanner).map(&mut *visit));
-        read.ok_or_else(|| scanner.error())
-    };
-    all(&mut |_| ())?;
-    all(&mut visit)
+    list(body, order, visit)
 }
 
 /// What an account holds of an instrument.
@@ -190,15 +184,9 @@ pub struct Position<'a> {
 /// [`MarketDataError::Malformed`] when they are none.
 pub fn read_positions<'a>(
     body: &'a [u8],
-    mut visit: impl FnMut(Position<'a>),
+    visit: impl FnMut(Position<'a>),
 ) -> Result<(), MarketDataError> {
-    let all = |visit: &mut dyn FnMut(Position<'a>)| {
-        let mut scanner = Scanner::new(body);
-        let read = scanner.array(|scanner| position(scanner).map(&mut *visit));
-        read.ok_or_else(|| scanner.error())
-    };
-    all(&mut |_| ())?;
-    all(&mut visit)
+    list(body, position, visit)
 }
 
 /// The answer to `private/cancel_all` and its like: how many orders were cancelled.
@@ -208,6 +196,15 @@ pub fn read_positions<'a>(
 pub fn read_count(body: &[u8]) -> Result<u64, MarketDataError> {
     let mut scanner = Scanner::new(body);
     scanner.number().ok_or_else(|| scanner.error())
+}
+
+/// Whether the answer to `public/subscribe` or `private/subscribe`, the channels that the venue
+/// sends from now on, has this one: it leaves out what it does not know or grant.
+#[must_use]
+pub fn grants(body: &[u8], channel: &[u8]) -> bool {
+    let end = body.iter().position(|byte| *byte == b']').unwrap_or(0);
+    let list = body.get(..end).unwrap_or_default();
+    list.split(|byte| *byte == b'"').any(|item| item == channel)
 }
 
 /// An instrument.
@@ -308,6 +305,21 @@ pub fn read_error(body: &[u8]) -> Result<ErrorAnswer<'_>, MarketDataError> {
         (_, None) => Err(MarketDataError::Malformed { offset: 0, expected }),
         (_, Some(code)) => Ok(ErrorAnswer { code, message }),
     }
+}
+
+/// The items of a list. Nothing is told of one that is malformed anywhere.
+fn list<'a, T>(
+    body: &'a [u8],
+    read: impl Fn(&mut Scanner<'a>) -> Option<T>,
+    mut visit: impl FnMut(T),
+) -> Result<(), MarketDataError> {
+    let all = |visit: &mut dyn FnMut(T)| {
+        let mut scanner = Scanner::new(body);
+        let told = scanner.array(|scanner| read(scanner).map(&mut *visit));
+        told.ok_or_else(|| scanner.error())
+    };
+    all(&mut |_| ())?;
+    all(&mut visit)
 }
 
 fn changes<'a>(body: &'a [u8], mut visit: impl FnMut(Change<'a>)) -> Result<(), MarketDataError> {

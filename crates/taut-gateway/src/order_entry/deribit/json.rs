@@ -41,7 +41,6 @@ use crate::venue_clock::ClockReading;
 use asked::Asked;
 use reading::{As, Reading, unversioned};
 use session::Session;
-pub(crate) use session::holds;
 
 /// The longest request of ours: a refresh token is the longest part of any.
 const OUTBOX_BYTES: usize = 4_096;

@@ -2,7 +2,7 @@
 
 use taut_fix::Now;
 use taut_fix_engine::Credentials;
-use taut_order_entry::deribit::{Request, Secret, read_token};
+use taut_order_entry::deribit::{Request, Secret, grants, read_token};
 use taut_order_entry::sign::HmacKey;
 use taut_types::Nanos;
 
@@ -180,7 +180,7 @@ impl Session {
 
     /// What a session begins with is answered.
     pub(super) fn answered(&mut self, now: Now, asked: Asked, body: &[u8]) -> Option<VenueEvent> {
-        if asked == Asked::Subscribe && !holds(body, CHANGES) {
+        if asked == Asked::Subscribe && !grants(body, CHANGES) {
             // The venue leaves out what it does not grant.
             return Some(VenueEvent::Broken);
         }
@@ -288,13 +288,6 @@ impl Session {
         };
         request.write(id, room).map(|written| (asked, written.len()))
     }
-}
-
-/// Whether a list of names has this one.
-pub(crate) fn holds(body: &[u8], name: &[u8]) -> bool {
-    let end = body.iter().position(|byte| *byte == b']').unwrap_or(0);
-    let list = body.get(..end).unwrap_or_default();
-    list.split(|byte| *byte == b'"').any(|item| item == name)
 }
 
 fn write_hex(value: u64, room: &mut [u8; 16]) {
