@@ -241,9 +241,13 @@ impl Publication {
             self.counters.invalid += 1;
             return false;
         };
-        let is_elicitation = kind == FrameKind::Status && stream_of(kind, datagram) == Some((0, 0));
+        let stream = stream_of(kind, datagram);
+        // Who asks for SETUPs may name no publication; who says where he is must.
+        let is_elicitation = kind == FrameKind::Status
+            && stream == Some((0, 0))
+            && Status::read(datagram).is_some_and(|frame| frame.flags & SEND_SETUP != 0);
         let ours = (self.config.session_id, self.config.stream_id);
-        if stream_of(kind, datagram) != Some(ours) && !is_elicitation {
+        if stream != Some(ours) && !is_elicitation {
             return false;
         }
         let is_valid = match kind {
@@ -621,8 +625,11 @@ impl Publication {
         let Some((position, window)) = status_position(self.terms(), status) else {
             return false;
         };
-        // It has named the session and a term: data may go there, also when it is too far behind to
-        // count, so that it learns that.
+        if position > self.position + self.terms().length() {
+            return false;
+        }
+        // It has named the session and a term that there was: data may go there, also when it is
+        // too far behind to count, so that it learns that.
         let is_proved = self.destinations.prove(now, from);
         self.is_followed |= is_proved;
         if !is_proved || (position - self.position).abs() > self.terms().length() / 2 {

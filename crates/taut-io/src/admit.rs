@@ -55,8 +55,9 @@ impl<K: Kernel> Io<K> {
 
     /// Something came from a stranger.
     pub(crate) fn hear(&mut self, stream: Handle) {
-        if let Ok(source) = self.sources.get(stream)
-            && let Some(place) = source.place
+        let Ok(source) = self.sources.get(stream) else { return };
+        source.was_heard = true;
+        if let Some(place) = source.place
             && let Some(table) = self.sources.admissions(place.listener)
         {
             table.hear(place.slot);

@@ -10,7 +10,11 @@ use crate::error::IoError;
 use crate::handle::Handle;
 use crate::io::{Io, Purpose};
 use crate::kernel::{Kernel, Received};
-use crate::source::{Kind, PRIORITIES, Sending};
+use crate::source::{Kind, QUEUES, Sending, begins};
+
+/// Strangers in a turn that are let in, and that begin a handshake: each may cost a signature, and
+/// who has proved itself waits for them.
+const BEGINNINGS_PER_TURN: usize = 16;
 
 /// Who is told what completes.
 pub trait Handler<K: Kernel> {
@@ -112,12 +116,15 @@ impl<K: Kernel, H: Handler<K>> Dispatch<'_, K, H> {
         }
     }
 
-    /// Sources that have something to do, by priority: each class up to its share of the turn.
+    /// Sources that have something to do, by priority, and strangers behind them: each class up to
+    /// its share of the turn.
     pub fn sources(&mut self) {
-        for priority in 0..PRIORITIES {
+        let most = self.io.config.completions_per_turn;
+        for queue in 0..QUEUES {
+            let share = if begins(queue) { most.min(BEGINNINGS_PER_TURN) } else { most };
             let before = self.done;
-            while self.may_go_on() && self.done - before < self.io.config.completions_per_turn {
-                let Some(place) = self.io.sources.pop(priority) else { break };
+            while self.may_go_on() && self.done - before < share {
+                let Some(place) = self.io.sources.pop(queue) else { break };
                 self.visit(place);
             }
         }

@@ -175,6 +175,7 @@ impl<K: Kernel> EventLoop<K> {
             }
             source.readable |= ready.readable;
             source.writable |= ready.writable;
+            source.peer_ended |= ready.ended;
             if source.has_work() {
                 sources.queue(place);
             }

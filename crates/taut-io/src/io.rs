@@ -188,6 +188,13 @@ impl<K: Kernel> Io<K> {
         Ok(self.sources.get(stream)?.peer)
     }
 
+    /// Whether the kernel has said that the peer of a stream sends no more. What it has sent may
+    /// still wait to be received. No: nothing is known, or the handle is stale.
+    #[must_use]
+    pub fn peer_has_ended(&mut self, stream: Handle) -> bool {
+        self.sources.get(stream).is_ok_and(|source| source.peer_ended || source.ended)
+    }
+
     /// What the kernel made of the options.
     ///
     /// # Errors

@@ -20,9 +20,10 @@
 //! Every listener has an [`Admission`]: how many connections it lets in, in all and from one
 //! source, and how long each may take to prove itself.
 //!
-//! A turn is: wait, timers, posts, then sources by priority. A source gets a few receives per visit
-//! and goes to the back of its class, a class gets its share of a turn, so that a flood starves
-//! nobody. Nothing allocates in steady state.
+//! A turn is: wait, timers, posts, then sources by priority, behind them strangers whose handshakes
+//! go on, a few whose handshakes begin, and a few who are let in. A source gets a few receives per
+//! visit and goes to the back of its class, a class gets its share of a turn, so that a flood
+//! starves nobody. Nothing allocates in steady state.
 //!
 //! ```
 //! use taut_io::{Admission, Completion, EpollKernel, EventLoop, Io, LoopConfig, WaitStrategy};

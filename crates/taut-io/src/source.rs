@@ -11,9 +11,22 @@ use crate::outgoing::Outgoing;
 
 /// Classes of priority; 0 is served first.
 pub const PRIORITIES: usize = 4;
+/// The queues behind those of the priorities: strangers that have sent something before, and those
+/// that have not. A handshake that goes on waits for none that has not begun.
+const HEARD_STRANGERS: usize = PRIORITIES;
+const SILENT_STRANGERS: usize = PRIORITIES + 1;
+/// Listeners that strangers come to: nobody is let in before those who are there had their turn.
+const ARRIVALS: usize = PRIORITIES + 2;
+/// Queues that have a share of each turn, in this order.
+pub const QUEUES: usize = PRIORITIES + 3;
+/// Behind them: the next turn.
+const POSTPONED: usize = QUEUES;
 
-/// The queue behind those of the priorities.
-const POSTPONED: usize = PRIORITIES;
+/// Whether those in a queue begin.
+pub const fn begins(queue: usize) -> bool {
+    matches!(queue, SILENT_STRANGERS | ARRIVALS)
+}
+
 pub(crate) const NONE: u32 = u32::MAX;
 /// A stale handle, as a call on a hot path says it: `EBADF`.
 pub(crate) const STALE: SysError = SysError::from_errno("source", 9);
@@ -53,8 +66,12 @@ pub(crate) struct Source {
     /// Its owner reads it, and is told when there is something.
     pub watched: bool,
     pub ended: bool,
+    /// The kernel says that the peer sends no more; what it has sent may still wait to be read.
+    pub peer_ended: bool,
     /// It may give way: what comes from it is a step.
     pub is_stranger: bool,
+    /// Something has come from it while it was a stranger.
+    pub was_heard: bool,
     /// Close when everything is sent and the peer has ended too.
     pub graceful: bool,
     pub sending: Sending,
@@ -92,7 +109,9 @@ impl Source {
             receiving: false,
             watched: false,
             ended: false,
+            peer_ended: false,
             is_stranger: false,
+            was_heard: false,
             graceful: false,
             sending: Sending::Open,
             receive_fault: None,
@@ -113,6 +132,17 @@ impl Source {
         let out = core::mem::take(&mut self.out);
         let (generation, queued, next) = (self.generation, self.queued, self.next);
         *self = Self { generation, queued, next, kind, priority, out, ..Self::new(NONE) };
+    }
+
+    /// The queue in which it waits for a visit.
+    #[inline]
+    fn queue(&self) -> usize {
+        match (self.is_stranger, self.was_heard) {
+            (false, _) if self.admissions.as_ref().is_some_and(|it| it.has_strangers()) => ARRIVALS,
+            (false, _) => self.priority as usize,
+            (true, true) => HEARD_STRANGERS,
+            (true, false) => SILENT_STRANGERS,
+        }
     }
 
     /// Whether a visit would find something to do.
@@ -139,8 +169,8 @@ pub(crate) struct Sources {
     table: Box<[Source]>,
     free: u32,
     open: usize,
-    /// One for each priority, and one for those that wait for the next turn.
-    queues: [Queue; PRIORITIES + 1],
+    /// Those that have a share of each turn, and the one of the next turn.
+    queues: [Queue; QUEUES + 1],
 }
 
 impl Sources {
@@ -151,7 +181,7 @@ impl Sources {
             table: (0..count).map(|index| Source::new(next(index))).collect(),
             free: if count == 0 { NONE } else { 0 },
             open: 0,
-            queues: [Queue { first: NONE, last: NONE }; PRIORITIES + 1],
+            queues: [Queue { first: NONE, last: NONE }; QUEUES + 1],
         }
     }
 
@@ -196,7 +226,7 @@ impl Sources {
     /// As `remove`, for a place that may be queued: its queue forgets it.
     pub fn remove_queued(&mut self, index: u32) {
         if self.table[index as usize].queued {
-            for queue in 0..=PRIORITIES {
+            for queue in 0..=QUEUES {
                 self.unqueue(index, queue);
             }
         }
@@ -285,11 +315,12 @@ impl Sources {
         Handle { index, generation }
     }
 
-    /// Queues a place for a visit, once, behind the others of its priority.
+    /// Queues a place for a visit, once, behind the others of its priority; a stranger behind those
+    /// that have come as far.
     #[inline]
     pub fn queue(&mut self, index: u32) {
-        let priority = self.table.get(index as usize).map_or(0, |source| source.priority);
-        self.queue_in(index, usize::from(priority));
+        let queue = self.table.get(index as usize).map_or(0, Source::queue);
+        self.queue_in(index, queue);
     }
 
     /// As `queue`, for the next turn.
@@ -320,7 +351,7 @@ impl Sources {
         }
     }
 
-    /// Takes the first place of a priority.
+    /// Takes the first place of a queue.
     #[inline]
     pub fn pop(&mut self, queue: usize) -> Option<u32> {
         let queue = &mut self.queues[queue];
@@ -338,12 +369,12 @@ impl Sources {
     /// read everything meanwhile leave the queue.
     #[inline]
     pub fn any_with_work(&mut self) -> bool {
-        (0..PRIORITIES).any(|priority| {
-            while let Some(first) = self.table.get(self.queues[priority].first as usize) {
+        (0..QUEUES).any(|queue| {
+            while let Some(first) = self.table.get(self.queues[queue].first as usize) {
                 if first.has_work() {
                     return true;
                 }
-                self.pop(priority);
+                self.pop(queue);
             }
             false
         })

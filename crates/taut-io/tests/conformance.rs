@@ -63,6 +63,7 @@ macro_rules! suite {
             case!(admission::a_full_loop_takes_the_place_of_another_listeners_stranger);
             case!(admission::a_stream_at_rest_ends_in_its_time_and_strangers_in_theirs);
             case!(admission::a_stranger_that_speaks_is_spared_by_those_who_come_and_say_nothing);
+            case!(admission::who_has_come_further_is_served_first);
             case!(admission::many_late_strangers_all_end);
             case!(admission::a_listener_without_a_timer_lets_no_stranger_in);
         }

@@ -76,6 +76,8 @@ pub struct TlsStream {
     /// Bytes of `plain` that the last event lent out.
     lent: usize,
     cipher: ByteBuffer,
+    /// Something came from the peer.
+    was_heard: bool,
     peer_ended: bool,
     refused: bool,
     handshaken: bool,
@@ -135,6 +137,7 @@ impl TlsStream {
             plain: ByteBuffer::new(PLAIN_BYTES),
             lent: 0,
             cipher: ByteBuffer::new(CIPHER_BYTES),
+            was_heard: false,
             peer_ended: false,
             refused: false,
             handshaken: false,
@@ -248,6 +251,12 @@ impl TlsStream {
         // What the owner did not ask for is gone, as with any other completion.
         self.plain.consume(self.plain.readable().len());
         self.lent = 0;
+        let is_first = !core::mem::replace(&mut self.was_heard, true);
+        let is_server = matches!(self.session, Connection::Server(_));
+        if is_first && is_server && io.peer_has_ended(self.stream) {
+            // A client began a handshake and left: that is not worth a signature.
+            return self.end_with(TlsEvent::Truncated);
+        }
         while !bytes.is_empty() && !self.refused {
             match self.session.read_tls(&mut bytes) {
                 Ok(0) => break,

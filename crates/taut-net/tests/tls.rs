@@ -8,7 +8,7 @@ mod rig;
 #[path = "shared/rig.rs"]
 mod shared;
 
-use taut_io::{EpollKernel, SimConfig, SimKernel, UringKernel};
+use taut_io::{Completion, EpollKernel, Io, SimConfig, SimKernel, UringKernel, WaitStrategy};
 
 /// Every case on one kernel; `$kernel` makes it, or `None` where this machine has none.
 macro_rules! suite {
@@ -52,6 +52,36 @@ suite!(sim_slow, {
     let config = SimConfig { seed: 7, delay_ns_max: 200_000, ..SimConfig::default() };
     Some(SimKernel::new(SOURCES, SimConfig { window_bytes: 700, ..config }))
 });
+
+/// Only epoll says that a peer has ended before what came ahead of that is received.
+#[test]
+fn a_client_that_begins_and_leaves_costs_no_signature() {
+    let pki = rig::Pki::new("venue.test");
+    let mut rig = rig::Rig::new(EpollKernel::new(SOURCES).expect("epoll"));
+    let (near, mut far) = rig.tls((&pki.client(&[]), "venue.test"), &pki.server(&[]));
+    // Its hello is on its way.
+    let (left, deadline) = (near.tls.stream(), rig.events.io().now() + rig::PATIENCE);
+    rig.events.io().close_gracefully(left, deadline).expect("open");
+    let (mut answered, mut is_over) = (0, false);
+    let mut handler = |io: &mut Io<EpollKernel>, completion: Completion<'_>| {
+        match completion {
+            Completion::Received { stream, bytes } if stream == left => answered += bytes.len(),
+            Completion::Closed { source, .. } if source == left => {
+                is_over = true;
+                io.stop();
+            }
+            _ => {}
+        }
+        far.handle(io, &completion);
+        if far.seen.truncated {
+            // A stale handle is closed already.
+            let _ = io.close(far.tls.stream());
+        }
+    };
+    rig.events.run_for(&mut handler, WaitStrategy::Block, rig::PATIENCE).expect("epoll");
+    assert!(is_over && far.seen.truncated, "{:?}", far.seen);
+    assert_eq!(answered, 0);
+}
 
 #[test]
 fn a_configuration_that_does_not_hold_together_is_an_error() {

@@ -53,7 +53,7 @@ pub use fork::{fork, wait_for_child};
 pub use futex::{accept_remote_barriers, futex_wait, futex_wake_all, remote_barrier};
 pub use interface::{Interface, interfaces};
 pub use machine::Machine;
-pub use memory::{Mapping, MemoryOptions, SharedMemory};
+pub use memory::{Mapping, MemoryOptions, SharedMemory, return_freed_memory};
 pub use mirror::MirroredBuffer;
 pub use multicast::interface_index;
 pub use namespace::{enter_own_namespaces, kill_with_parent, mount_over, processes_of_own_network};

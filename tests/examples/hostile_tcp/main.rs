@@ -78,6 +78,7 @@ fn play(taut: &str, stage: &Stage, seconds: i64, times_count: bool) -> ExitCode 
     for attack in stage.attacks {
         let met = under(attack, stage.good, &listener, span);
         let strangers = Strangers {
+            count: met.strangers,
             grown_mib: met.memory_kib.saturating_sub(before) / 1024,
             open: met.open,
             cpu_each: met.cpu_each(&quiet),
@@ -101,6 +102,8 @@ fn play(taut: &str, stage: &Stage, seconds: i64, times_count: bool) -> ExitCode 
 
 /// What strangers took, at the most.
 struct Strangers {
+    /// How many came.
+    count: u64,
     grown_mib: u64,
     open: u64,
     /// Of a CPU, for each; none when there were too few to say.
@@ -121,7 +124,7 @@ impl Strangers {
 
 impl fmt::Display for Strangers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} MiB, {} open", self.grown_mib, self.open)?;
+        write!(f, "{} strangers, {} MiB, {} open", self.count, self.grown_mib, self.open)?;
         self.cpu_each.map_or(Ok(()), |each| write!(f, ", {} us of CPU each", each.0 / 1_000))
     }
 }

@@ -90,6 +90,27 @@ fn strangers_that_ask_for_setups_do_not_shut_a_publication_to_others() {
     assert!(publication.counters().statuses > 0 && publication.counters().strangers_displaced > 0);
 }
 
+/// An address is proved by naming the session and a term that there was: anything else is sent no
+/// data, and no repair of it.
+#[test]
+fn who_names_no_session_or_a_term_to_come_is_sent_nothing() {
+    // Of random ids, half have 0 far ahead of them.
+    let (session_id, term_id) = (0x1234_5678, -774_886_496);
+    let config = PublicationConfig { session_id, initial_term_id: term_id, term_id, ..dynamic() };
+    let mut publication = Publication::new(config).expect("a publication");
+    let nobodys = Status { flags: 0, ..question(None) };
+    let ours = Status { session_id, stream_id: STREAM, ..nobodys };
+    let strangers =
+        [nobodys, Status { term_id, ..nobodys }, ours, Status { term_id: term_id + 2, ..ours }];
+    for (number, status) in (0..).zip(strangers) {
+        publication.handle_bytes(Nanos(1), host(number), status.frame().as_bytes());
+        assert!(publication.destinations().is_empty(), "{status:?}");
+    }
+    let joins = Status { term_id, window: 4096, ..ours };
+    publication.handle_bytes(Nanos(1), there(), joins.frame().as_bytes());
+    assert_eq!(publication.destinations(), [there()]);
+}
+
 #[test]
 fn one_host_with_many_sessions_leaves_room_for_others() {
     let config = SubscriptionConfig { validates: false, ..SubscriptionConfig::default() };

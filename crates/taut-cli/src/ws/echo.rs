@@ -27,6 +27,8 @@ const PAUSE_BYTES: usize = 1 << 20;
 const WRITE_TIMEOUT: Nanos = Nanos::from_secs(30);
 /// What the messages of all peers may take at the same time, unless four longest take more.
 const MEMORY_BYTES_MAX: usize = 512 << 20;
+/// Freed memory is given back when they took more than this, and a quarter is left.
+const MEMORY_BYTES_KEPT: usize = 32 << 20;
 
 /// The arguments of `taut ws echo`.
 #[derive(Args, Debug)]
@@ -79,10 +81,17 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     let peers = (0..sources_max).map(|_| None).collect();
     let memory_bytes_max = MEMORY_BYTES_MAX.max(4 * message_bytes_max);
-    let (memory_bytes, until) = (0, None);
-    let lines = TellFew::default();
-    let mut server =
-        Server { listener, config, tls, peers, memory_bytes, memory_bytes_max, until, lines };
+    let mut server = Server {
+        listener,
+        config,
+        tls,
+        peers,
+        memory_bytes: 0,
+        memory_bytes_peak: 0,
+        memory_bytes_max,
+        until: None,
+        lines: TellFew::default(),
+    };
     let mut handler =
         |io: &mut Io<EpollKernel>, completion: Completion<'_>| server.handle(io, &completion);
     event_loop::run(&mut events, &mut handler, arguments.wait.strategy())
@@ -105,6 +114,8 @@ struct Server {
     peers: Vec<Option<Peer>>,
     /// Of all of them.
     memory_bytes: usize,
+    /// The most since freed memory was given back.
+    memory_bytes_peak: usize,
     memory_bytes_max: usize,
     /// It is told to stop: when it does in any case.
     until: Option<Nanos>,
@@ -188,6 +199,17 @@ impl Server {
             peer.pause_or_resume(io);
         }
         while self.memory_bytes > self.memory_bytes_max && self.close_largest(io) {}
+        self.give_back();
+    }
+
+    /// Gives memory back when those who took it have left.
+    fn give_back(&mut self) {
+        self.memory_bytes_peak = self.memory_bytes_peak.max(self.memory_bytes);
+        let peak = self.memory_bytes_peak;
+        if peak > MEMORY_BYTES_KEPT && self.memory_bytes < peak / 4 {
+            self.memory_bytes_peak = self.memory_bytes;
+            taut_sys::return_freed_memory();
+        }
     }
 
     /// Many that do not read would have all the memory: who has most of it is closed, whoever it

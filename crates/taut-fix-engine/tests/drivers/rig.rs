@@ -12,6 +12,8 @@ use taut_types::Nanos;
 
 /// What a test waits for something, at the most.
 pub const PATIENCE: Nanos = Nanos::from_secs(30);
+/// Places of the loop, for both sides.
+pub const SOURCES_MAX: usize = 512;
 /// A fixed day, for a simulated loop's time to be added to: Monday 2026-03-02 09:00 UTC.
 pub const MORNING: Nanos = Nanos::from_secs(1_772_442_000);
 
@@ -91,7 +93,7 @@ pub struct Rig<K: Kernel> {
 
 impl<K: Kernel> Rig<K> {
     pub fn new(kernel: K) -> Self {
-        let config = LoopConfig { sources_max: 512, ..LoopConfig::default() };
+        let config = LoopConfig { sources_max: SOURCES_MAX, ..LoopConfig::default() };
         let events = EventLoop::new(kernel, config).expect("a loop");
         Self { events, acceptor: None, initiators: Vec::new(), strays: Vec::new() }
     }

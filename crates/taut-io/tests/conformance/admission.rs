@@ -1,11 +1,11 @@
 //! Listeners and their strangers.
 
-use taut_io::{Admission, Completion, Handle, IoError, Kernel, LoopConfig};
+use taut_io::{Admission, Completion, Handle, IoError, Kernel, LoopConfig, Operation};
 use taut_sys::{Address, StreamOptions};
 use taut_types::Nanos;
 
 use crate::cases::CONFIG;
-use crate::rig::{Event, Rig, any};
+use crate::rig::{Event, Rig, any, received};
 
 const HOUR: Nanos = Nanos::from_secs(3_600);
 
@@ -163,4 +163,57 @@ pub fn a_listener_without_a_timer_lets_no_stranger_in<K: Kernel>(kernel: K) {
     }
     assert!(rig.io().cancel_timer(timer));
     rig.connect(&to);
+}
+
+/// Of all that have something to read: proved streams first, then handshakes that go on, then those
+/// that begin.
+pub fn who_has_come_further_is_served_first<K: Kernel>(kernel: K) {
+    const STRANGERS: usize = 20;
+    let mut rig = Rig::new(kernel, CONFIG);
+    let (_, to) = listen(&mut rig, Admission::new(4 * STRANGERS, HOUR));
+    let mut pairs: Vec<_> = (0..=STRANGERS).map(|_| rig.connect(&to)).collect();
+    let last = pairs.pop().expect("some");
+    rig.io().prove(last.1).expect("open");
+    // Half of the strangers have said something before.
+    let (silent, heard) = pairs.split_at(STRANGERS / 2);
+    for (near, far) in heard {
+        rig.io().receive(*far).expect("open");
+        rig.io().write(*near, b"1", None).expect("room");
+        rig.until("its first byte", |log| received(log, *far) == b"1");
+        rig.io().cancel(*far, Operation::Receive).expect("open");
+        let cancelled = Event::Failed(*far, Operation::Receive, None, IoError::Cancelled);
+        rig.until("it is not received from", |log| log.contains(&cancelled));
+    }
+    // The silent write first and the proved one last.
+    let in_turn: Vec<_> = silent.iter().chain(heard).chain([&last]).copied().collect();
+    for (near, _) in &in_turn {
+        rig.io().write(*near, b"2", None).expect("room");
+    }
+    // On virtual time their bytes are under way for less than this.
+    let soon = rig.io().now() + Nanos::from_millis(5);
+    rig.io().timer_at(soon, 7).expect("room");
+    rig.log.clear();
+    let said = |log: &[Event]| -> Vec<Handle> {
+        let stream = |event: &Event| match event {
+            Event::Received(stream, _) => Some(*stream),
+            _ => None,
+        };
+        log.iter().filter_map(stream).collect()
+    };
+    rig.until_with(
+        "what all have said",
+        |io, completion| {
+            if let Completion::Timer { token: 7, .. } = completion {
+                in_turn.iter().for_each(|(_, far)| io.receive(*far).expect("open"));
+            }
+        },
+        |log| said(log).len() == in_turn.len(),
+    );
+    let behind = |stream: &Handle| match stream {
+        stream if *stream == last.1 => 0,
+        stream if heard.iter().any(|(_, far)| far == stream) => 1,
+        _ => 2,
+    };
+    let order: Vec<u8> = said(&rig.log).iter().map(behind).collect();
+    assert!(order.is_sorted(), "{order:?}");
 }

@@ -24,7 +24,7 @@ pub struct End {
 }
 
 impl End {
-    fn handle<K: Kernel>(&mut self, io: &mut Io<K>, completion: &Completion<'_>) {
+    pub fn handle<K: Kernel>(&mut self, io: &mut Io<K>, completion: &Completion<'_>) {
         self.tls.handle(io, completion);
         while let Some(event) = self.tls.poll_event() {
             assert!(!self.seen.closed, "after the last event");
