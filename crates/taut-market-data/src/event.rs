@@ -289,6 +289,13 @@ pub enum Statistic {
     Volume(Lots),
     /// Contracts that are open, as of the last time that they were counted.
     OpenInterest(Lots),
+    /// The price at which the venue values positions.
+    Mark(Price),
+    /// The price of what the instrument is about, over several venues.
+    Index(Price),
+    /// What a perpetual's longs pay its shorts, as the venue says now, in billionths of the
+    /// position for eight hours.
+    Funding(i64),
     /// The venue has taken this one back: it is not known any more.
     Withdrawn(Figure),
 }
@@ -311,11 +318,17 @@ pub enum Figure {
     Volume = 5,
     /// Contracts that are open.
     OpenInterest = 6,
+    /// The price at which the venue values positions.
+    Mark = 7,
+    /// The price of what the instrument is about.
+    Index = 8,
+    /// What longs pay shorts.
+    Funding = 9,
 }
 
 impl Figure {
     /// All of them, by their numbers.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 10] = [
         Self::Open,
         Self::High,
         Self::Low,
@@ -323,11 +336,14 @@ impl Figure {
         Self::Settlement,
         Self::Volume,
         Self::OpenInterest,
+        Self::Mark,
+        Self::Index,
+        Self::Funding,
     ];
 }
 
-/// The number that says that a figure is withdrawn.
-const WITHDRAWN: u8 = 7;
+/// The number that says that a figure is withdrawn; the others are the figures'.
+const WITHDRAWN: u8 = u8::MAX;
 
 impl Statistic {
     /// Its number and its value.
@@ -340,6 +356,9 @@ impl Statistic {
             Self::Settlement(price) => (4, price.0),
             Self::Volume(lots) => (5, lots.0),
             Self::OpenInterest(lots) => (6, lots.0),
+            Self::Mark(price) => (7, price.0),
+            Self::Index(price) => (8, price.0),
+            Self::Funding(rate) => (9, rate),
             Self::Withdrawn(figure) => (WITHDRAWN, figure as i64),
         }
     }
@@ -353,6 +372,9 @@ impl Statistic {
             4 => Self::Settlement(Price(value)),
             5 => Self::Volume(Lots(value)),
             6 => Self::OpenInterest(Lots(value)),
+            7 => Self::Mark(Price(value)),
+            8 => Self::Index(Price(value)),
+            9 => Self::Funding(value),
             WITHDRAWN => {
                 let number = usize::try_from(value).ok()?;
                 Self::Withdrawn(*Figure::ALL.get(number)?)

@@ -22,6 +22,13 @@ pub struct SessionStatistics {
     pub volume: Lots,
     /// Contracts that are open; no trade says it.
     pub open_interest: Option<Lots>,
+    /// The price at which the venue values positions; no trade says it.
+    pub mark: Option<Price>,
+    /// The price of what the instrument is about; no trade says it.
+    pub index: Option<Price>,
+    /// What a perpetual's longs pay its shorts, in billionths of the position for eight hours; no
+    /// trade says it.
+    pub funding: Option<i64>,
 }
 
 impl SessionStatistics {
@@ -56,6 +63,9 @@ impl SessionStatistics {
             Statistic::Settlement(price) => self.settlement = Some(price),
             Statistic::Volume(lots) => self.volume = lots,
             Statistic::OpenInterest(lots) => self.open_interest = Some(lots),
+            Statistic::Mark(price) => self.mark = Some(price),
+            Statistic::Index(price) => self.index = Some(price),
+            Statistic::Funding(rate) => self.funding = Some(rate),
             Statistic::Withdrawn(figure) => match figure {
                 Figure::Open => self.open = None,
                 Figure::High => self.high = None,
@@ -64,22 +74,30 @@ impl SessionStatistics {
                 Figure::Settlement => self.settlement = None,
                 Figure::Volume => self.volume = Lots::ZERO,
                 Figure::OpenInterest => self.open_interest = None,
+                Figure::Mark => self.mark = None,
+                Figure::Index => self.index = None,
+                Figure::Funding => self.funding = None,
             },
         }
     }
 
     /// Every figure that is known.
     pub fn all(&self) -> impl Iterator<Item = Statistic> {
-        let Self { open, high, low, last, settlement, volume, open_interest } = *self;
+        let Self { open, high, low, last, settlement, volume, open_interest, .. } = *self;
+        let Self { mark, index, funding, .. } = *self;
         let prices = [
             open.map(Statistic::Open),
             high.map(Statistic::High),
             low.map(Statistic::Low),
             last.map(Statistic::Last),
             settlement.map(Statistic::Settlement),
+            mark.map(Statistic::Mark),
+            index.map(Statistic::Index),
         ];
         let volume = (volume != Lots::ZERO).then_some(Statistic::Volume(volume));
-        prices.into_iter().chain([volume, open_interest.map(Statistic::OpenInterest)]).flatten()
+        let open_interest = open_interest.map(Statistic::OpenInterest);
+        let others = [volume, open_interest, funding.map(Statistic::Funding)];
+        prices.into_iter().chain(others).flatten()
     }
 }
 
@@ -109,6 +127,9 @@ mod tests {
             Statistic::Settlement(price),
             Statistic::Volume(Lots(3)),
             Statistic::OpenInterest(Lots(4)),
+            Statistic::Mark(price),
+            Statistic::Index(price),
+            Statistic::Funding(-5),
         ] {
             statistics.set(known);
         }

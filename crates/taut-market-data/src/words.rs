@@ -290,7 +290,7 @@ mod tests {
     #[test]
     fn every_event_is_itself_again() {
         let kinds = kinds();
-        assert_eq!(kinds.len(), 12 + 5 + 3 + 4 + 5 + 8 + 7 + 7);
+        assert_eq!(kinds.len(), 12 + 5 + 3 + 4 + 5 + 8 + 10 + 10);
         for kind in kinds {
             let event = Event {
                 instrument: InstrumentId::UNKNOWN,

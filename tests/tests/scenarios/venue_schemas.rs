@@ -254,6 +254,7 @@ fn cme_statistics_of_the_venues_schema_are_read() {
         settlement: price(95),
         volume: Lots(42),
         open_interest: Some(Lots(7_000)),
+        ..SessionStatistics::default()
     };
     assert_eq!(statistics, expected);
 }

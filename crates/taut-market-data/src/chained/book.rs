@@ -8,6 +8,7 @@ use crate::event::{
     BestPrices, Context, EventKind, InstrumentKey, LevelPlace, LevelUpdate, MarketSink, Origin,
     SequenceRange, Soundness, Staleness, TradingStatus,
 };
+use crate::statistics::SessionStatistics;
 
 /// What became of a level, as the venue says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +53,8 @@ pub(crate) struct FollowedBook {
     pub(crate) soundness: Soundness,
     pub(crate) top: BestPrices,
     pub(crate) status: Option<TradingStatus>,
+    /// The venue's own figures.
+    pub(crate) statistics: SessionStatistics,
     /// The book is another one than the one that was told of, and both are sound.
     is_replaced: bool,
     lot_decimals: u8,
@@ -87,6 +90,7 @@ impl FollowedBook {
             soundness: Soundness::Stale(Staleness::Joining),
             top: BestPrices::default(),
             status: None,
+            statistics: SessionStatistics::default(),
             is_replaced: false,
             lot_decimals,
         }

@@ -10,7 +10,8 @@ use super::chain::{Link, Placement};
 use super::instruments::{ChainConfig, NamedInstrument};
 use super::work::WorkList;
 use crate::event::{
-    BestPrices, EventKind, MarketSink, SequenceRange, Soundness, Staleness, Trade, TradingStatus,
+    BestPrices, EventKind, MarketSink, SequenceRange, Soundness, Staleness, Statistic, Trade,
+    TradingStatus,
 };
 use crate::handler::{FeedCounters, Source};
 
@@ -282,6 +283,23 @@ impl ChainedBooks {
             book.status = Some(status);
             let origin = book.origin(received, exchange_time, SequenceRange::default());
             origin.hand(EventKind::Status(status), sink);
+        }
+    }
+
+    /// Tells a figure of an instrument's session, when it has changed.
+    pub(crate) fn apply_statistic(
+        &mut self,
+        [received, exchange_time]: [Nanos; 2],
+        place: usize,
+        figure: Statistic,
+        sink: &mut impl MarketSink,
+    ) {
+        let Some(book) = self.books.get_mut(place) else { return };
+        let before = book.statistics;
+        book.statistics.set(figure);
+        if book.statistics != before {
+            let origin = book.origin(received, exchange_time, SequenceRange::default());
+            origin.hand(EventKind::Statistic(figure), sink);
         }
     }
 

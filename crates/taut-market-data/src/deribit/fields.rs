@@ -7,7 +7,7 @@ use taut_types::{OrderId, Price, Side};
 
 use crate::amount::AmountScale;
 use crate::error::{Expected, MarketDataError};
-use crate::event::{BestPrices, Trade, TradingStatus};
+use crate::event::{BestPrices, Statistic, Trade, TradingStatus};
 use crate::scan::Scanner;
 
 /// Where a value stands; nothing when the object does not have it.
@@ -27,10 +27,26 @@ pub(super) struct TickerFields<'a> {
     state: Field<'a>,
     bid: [Field<'a>; 2],
     ask: [Field<'a>; 2],
+    mark: Field<'a>,
+    index: Field<'a>,
+    settlement: Field<'a>,
+    open_interest: Field<'a>,
+    funding: Field<'a>,
+    /// Of the last 24 hours.
+    high: Field<'a>,
+    low: Field<'a>,
 }
 
+/// What longs pay shorts is told in billionths.
+const FUNDING_DECIMALS: u8 = 9;
+
 impl<'a> TickerFields<'a> {
-    pub(super) fn read(scanner: &mut Scanner<'a>) -> Option<Self> {
+    /// Of the ticker or the quote that begins there.
+    pub(super) fn of(mut data: Scanner<'a>) -> Result<Self, MarketDataError> {
+        Self::read(&mut data).ok_or_else(|| data.error())
+    }
+
+    fn read(scanner: &mut Scanner<'a>) -> Option<Self> {
         let mut fields = Self::default();
         scanner.object(|scanner, key| {
             let field = match key {
@@ -40,6 +56,18 @@ impl<'a> TickerFields<'a> {
                 b"best_bid_amount" => &mut fields.bid[1],
                 b"best_ask_price" => &mut fields.ask[0],
                 b"best_ask_amount" => &mut fields.ask[1],
+                b"mark_price" => &mut fields.mark,
+                b"index_price" => &mut fields.index,
+                b"settlement_price" => &mut fields.settlement,
+                b"open_interest" => &mut fields.open_interest,
+                b"current_funding" => &mut fields.funding,
+                b"stats" if scanner.peek()? == b'{' => {
+                    return scanner.object(|scanner, key| match key {
+                        b"high" => note(scanner, &mut fields.high),
+                        b"low" => note(scanner, &mut fields.low),
+                        _ => scanner.skip_value(),
+                    });
+                }
                 _ => return scanner.skip_value(),
             };
             note(scanner, field)
@@ -64,6 +92,28 @@ impl<'a> TickerFields<'a> {
             (Some(bid), Some(ask)) => Some(BestPrices::quoted(bid, ask)),
             _ => None,
         })
+    }
+
+    /// The figures that it says. One that has no place in our units is left out: nothing else
+    /// depends on it.
+    pub(super) fn statistics(&self, scale: AmountScale) -> impl Iterator<Item = Statistic> {
+        let decimal = |field: Field<'_>, decimals| {
+            read(field?, |scanner: &mut Scanner<'_>| scanner.decimal(decimals)).ok()
+        };
+        let price = |field| decimal(field, Price::DECIMALS).map(Price);
+        let lots = |field: Field<'_>| read(field?, |scanner| scale.read(scanner)).ok();
+        // An instrument that was never settled says 0.
+        let settlement = price(self.settlement).filter(|price| price.0 != 0);
+        let figures = [
+            price(self.high).map(Statistic::High),
+            price(self.low).map(Statistic::Low),
+            settlement.map(Statistic::Settlement),
+            price(self.mark).map(Statistic::Mark),
+            price(self.index).map(Statistic::Index),
+            lots(self.open_interest).map(Statistic::OpenInterest),
+            decimal(self.funding, FUNDING_DECIMALS).map(Statistic::Funding),
+        ];
+        figures.into_iter().flatten()
     }
 
     pub(super) fn status(&self) -> Result<Option<TradingStatus>, MarketDataError> {
@@ -256,6 +306,36 @@ mod tests {
             r#""best_ask_price":1,"best_ask_amount":1}"#,
         );
         assert_eq!(top(nulls), None);
+    }
+
+    #[test]
+    fn a_ticker_says_figures_and_those_without_a_place_are_left_out() {
+        let figures = |text: &'static str| {
+            let fields = TickerFields::read(&mut Scanner::new(text.as_bytes())).unwrap();
+            fields.statistics(TENTHS).collect::<std::vec::Vec<_>>()
+        };
+        // As recorded, but for the funding, which options have not.
+        let told = figures(concat!(
+            r#"{"stats":{"volume":869.0,"price_change":0.0,"low":0.0015,"high":0.0025},"#,
+            r#""settlement_price":0.0,"open_interest":12685.0,"mark_price":0.001972,"#,
+            r#""current_funding":-1.25e-5,"index_price":2006.72}"#,
+        ));
+        assert_eq!(
+            told,
+            [
+                Statistic::High(Price(2_500_000)),
+                Statistic::Low(Price(1_500_000)),
+                Statistic::Mark(Price(1_972_000)),
+                Statistic::Index(Price(2_006_720_000_000)),
+                Statistic::OpenInterest(Lots(126_850)),
+                Statistic::Funding(-12_500),
+            ]
+        );
+        let none = concat!(
+            r#"{"stats":null,"mark_price":1e-12,"index_price":1e30,"open_interest":0.05,"#,
+            r#""settlement_price":null}"#,
+        );
+        assert_eq!(figures(none), []);
     }
 
     #[test]

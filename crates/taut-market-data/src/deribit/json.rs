@@ -53,7 +53,9 @@ pub enum FrameKind {
 /// structure, and a frame that is malformed gives no event at all: nor does a book whose levels
 /// have an action that is not documented. It allocates when it is built and never again.
 ///
-/// What a ticker says beside best prices and state has no events.
+/// Of a ticker its best prices, its state, and its figures ([`Statistic`](crate::Statistic)) have
+/// events: mark, index, settlement, funding, open interest, the highest and lowest price of 24
+/// hours. Volatilities and greeks of an option have none.
 #[derive(Debug)]
 pub struct DeribitJson {
     instruments: InstrumentTable,
@@ -70,7 +72,8 @@ enum Parts<'a> {
     /// With the instrument's place, if it is followed.
     Book(&'a [u8], Option<usize>, BookHead),
     BestLevels(&'a [u8], BookHead),
-    Top(FrameKind, &'a [u8], TickerFields<'a>),
+    /// The place where the ticker or the quote of an instrument begins.
+    Top(FrameKind, &'a [u8], Scanner<'a>),
     /// The place where the trades begin.
     Trades(Scanner<'a>),
     InstrumentState(StateFields<'a>),
@@ -96,8 +99,8 @@ impl DeribitJson {
         Ok(Self { instruments, levels: FrameLevels::new(levels_max), columns: Columns::default() })
     }
 
-    /// Reads a frame. Cost: one pass over it; two over a ticker's values that are read, trades, and
-    /// what does not come in the usual order.
+    /// Reads a frame. Cost: one pass over it; two over tickers, trades, and what does not come in
+    /// the usual order.
     ///
     /// # Errors
     /// [`MarketDataError`] when the frame is malformed or has too many levels: nothing has been
@@ -157,10 +160,11 @@ impl DeribitJson {
                 let (_, head) = self.read_levels(name, scanner)?;
                 return Ok(Parts::BestLevels(name, head));
             }
-            Channel::Ticker(name) => TickerFields::read(scanner)
-                .map(|fields| Parts::Top(FrameKind::Ticker, name, fields)),
+            Channel::Ticker(name) => {
+                scanner.skip_value().map(|()| Parts::Top(FrameKind::Ticker, name, data))
+            }
             Channel::Quote(name) => {
-                TickerFields::read(scanner).map(|fields| Parts::Top(FrameKind::Quote, name, fields))
+                scanner.skip_value().map(|()| Parts::Top(FrameKind::Quote, name, data))
             }
             Channel::Trades => scanner.skip_value().map(|()| Parts::Trades(data)),
             Channel::InstrumentState => StateFields::read(scanner).map(Parts::InstrumentState),
@@ -205,7 +209,8 @@ impl DeribitJson {
                 self.tell_levels(origin(name, head.time_ms), head, Batch::BestLevels, sink)?;
                 Ok(FrameKind::BestLevels)
             }
-            Parts::Top(kind, name, fields) => {
+            Parts::Top(kind, name, data) => {
+                let fields = TickerFields::of(data.clone())?;
                 let (.., scale) = self.instruments.find(name);
                 let (top, status, time_ms) =
                     (fields.top(scale)?, fields.status()?, fields.time_ms()?);
@@ -213,6 +218,9 @@ impl DeribitJson {
                 top.into_iter().for_each(|top| origin.hand(EventKind::Top(top), sink));
                 let status = status.map(EventKind::Status);
                 status.into_iter().for_each(|status| origin.hand(status, sink));
+                fields
+                    .statistics(scale)
+                    .for_each(|figure| origin.hand(EventKind::Statistic(figure), sink));
                 Ok(*kind)
             }
             Parts::Trades(data) => {
@@ -336,12 +344,16 @@ impl ChainedDecoder for DeribitJson {
                 let frame = BookFrame { received, source, exchange_time, link };
                 return Ok(books.apply(place, &frame, self.levels.sides(), |_| true, sink));
             }
-            Parts::Top(_, name, fields) => {
-                let (status, time) = (fields.status()?, utc(fields.time_ms()?));
-                if let (Some(place), ..) = self.instruments.find(name)
-                    && let Some(status) = status
-                {
-                    books.apply_status([received, time], place, status, sink);
+            Parts::Top(_, name, data) => {
+                let fields = TickerFields::of(data)?;
+                let (status, times) = (fields.status()?, [received, utc(fields.time_ms()?)]);
+                if let (Some(place), _, scale) = self.instruments.find(name) {
+                    if let Some(status) = status {
+                        books.apply_status(times, place, status, sink);
+                    }
+                    for figure in fields.statistics(scale) {
+                        books.apply_statistic(times, place, figure, sink);
+                    }
                 }
             }
             Parts::Trades(data) => {

@@ -12,7 +12,7 @@ use super::DeribitFeed;
 use crate::chained::{ChainConfig, NamedInstrument};
 use crate::event::{
     BestPrices, Context, Event, EventKind, LevelPlace, LevelUpdate, Soundness, Staleness,
-    TradingStatus,
+    Statistic, TradingStatus,
 };
 use crate::handler::{FeedHandler, FeedRequest, Source};
 
@@ -361,6 +361,28 @@ fn tickers_states_and_the_platform_tell_the_trading_status_when_it_changes() {
     let told = rig.take(Source::LINE_A, &state("closed"));
     assert_eq!(told[..2], [EventKind::Status(Closed), BOOK(Soundness::Sound)]);
     assert!(told.len() <= rig.feed.events_max());
+}
+
+#[test]
+fn a_ticker_tells_the_figures_that_have_changed() {
+    let mut rig = sound();
+    let ticker = |mark: &str, funding: &str| {
+        let figures = format!(r#""mark_price":{mark},"current_funding":{funding}"#);
+        let data = format!(r#"{{"state":"open",{figures},"index_price":9.5,"timestamp":5}}"#);
+        notification("ticker.BTC-PERPETUAL.100ms", &data)
+    };
+    let mark = |price| EventKind::Statistic(Statistic::Mark(Price(price)));
+    let index = EventKind::Statistic(Statistic::Index(Price(9_500_000_000)));
+    let funding = |rate| EventKind::Statistic(Statistic::Funding(rate));
+    let told = rig.take(Source::LINE_A, &ticker("10.25", "0.0"));
+    let status = EventKind::Status(TradingStatus::Trading);
+    assert_eq!(told, [status, mark(10_250_000_000), index, funding(0)]);
+    assert_eq!(rig.take(Source::LINE_A, &ticker("10.25", "0.0")), []);
+    assert_eq!(rig.take(Source::LINE_B, &ticker("10.26", "0.0")), [mark(10_260_000_000)]);
+    assert_eq!(rig.take(Source::LINE_A, &ticker("10.26", "1e-9")), [funding(1)]);
+    // Of an instrument that is not followed.
+    let other = ticker("1.0", "0.0").replace("BTC-P", "ETH-P");
+    assert_eq!(rig.take(Source::LINE_A, &other), []);
 }
 
 #[test]

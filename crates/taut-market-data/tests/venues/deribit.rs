@@ -120,6 +120,8 @@ fn the_last_ticker_of_each_instrument_is_the_top_of_its_book() {
     });
     assert_eq!((agree.count(), names.len()), (10, 10));
     assert_eq!((told.sound, told.stale, told.statuses), (10, 0, 10));
+    // Mark, index and open interest of all, and what some say besides.
+    assert!(told.statistics >= 3 * 10);
     println!("{told:?}");
 }
 

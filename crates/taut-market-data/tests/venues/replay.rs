@@ -23,6 +23,7 @@ pub struct Told {
     pub tops: u64,
     pub trades: u64,
     pub statuses: u64,
+    pub statistics: u64,
     pub sound: u64,
     pub stale: u64,
 }
@@ -35,6 +36,7 @@ impl Told {
             EventKind::Top(_) => self.tops += 1,
             EventKind::Trade(_) => self.trades += 1,
             EventKind::Status(_) => self.statuses += 1,
+            EventKind::Statistic(_) => self.statistics += 1,
             EventKind::Book(Soundness::Sound) => self.sound += 1,
             EventKind::Book(_) => self.stale += 1,
             other => panic!("a handler told {other:?}"),

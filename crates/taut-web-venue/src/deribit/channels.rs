@@ -67,6 +67,8 @@ impl Channel {
             | Self::UserOrders(_, it)
             | Self::UserTrades(_, it)
             | Self::UserChanges(_, it) => *it,
+            // Once a second.
+            Self::PriceIndex(_) => Interval::Agg2,
             _ => Interval::Raw,
         }
     }

@@ -61,6 +61,10 @@ impl Deribit {
                         sub.is_dirty = !raw;
                         raw.then(|| ticker.get_or_insert_with(|| market.ticker(ms, index)).clone())
                     }
+                    Channel::PriceIndex(name) => {
+                        sub.is_dirty |= it.top_changed && market.settings.price_index() == *name;
+                        None
+                    }
                     Channel::Quote(at) if *at == it.place && it.top_changed => {
                         Some(top.get_or_insert_with(|| quote(market, ms)).clone())
                     }
@@ -150,7 +154,7 @@ impl Deribit {
     pub(super) fn flush_intervals(&mut self) {
         let now = self.now.mono;
         let ms = self.ms();
-        let indexes: Vec<i128> = (0..self.markets.len()).map(|place| self.index(place)).collect();
+        let indexes = self.indexes();
         let Self { sessions, markets, out, .. } = self;
         for (&connection, session) in sessions {
             for sub in &mut session.subscriptions {
@@ -197,8 +201,16 @@ fn fold(sub: &mut Subscription, markets: &[Market], indexes: &[i128], ms: i64) -
         Channel::Ticker(place, _) => {
             Some(markets.get(*place)?.ticker(ms, indexes.get(*place).copied().unwrap_or(0)))
         }
+        Channel::PriceIndex(name) => price_index(name, markets, indexes, ms),
         _ => None,
     }
+}
+
+/// What an index stands at; nothing of one that no market follows.
+pub fn price_index(name: &str, markets: &[Market], indexes: &[i128], ms: i64) -> Option<Value> {
+    let place = markets.iter().position(|market| market.settings.price_index() == name)?;
+    let price = number(*indexes.get(place)?);
+    Some(json!({ "index_name": name, "price": price, "timestamp": ms }))
 }
 
 /// A change of a book.

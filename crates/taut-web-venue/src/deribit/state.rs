@@ -188,6 +188,11 @@ impl Deribit {
         self.markets.iter().find(is_index).unwrap_or(market).mark()
     }
 
+    /// Of every market.
+    pub(super) fn indexes(&self) -> Vec<i128> {
+        (0..self.markets.len()).map(|place| self.index(place)).collect()
+    }
+
     /// Serves what came until a job begins.
     fn serve(&mut self) {
         while self.job.is_none() {

@@ -68,6 +68,9 @@ impl Deribit {
                 Some(market.ticker(ms, self.index(*place)))
             }
             (Channel::Quote(_), Some(market)) => Some(publish::quote(market, ms)),
+            (Channel::PriceIndex(name), _) => {
+                publish::price_index(name, &self.markets, &self.indexes(), ms)
+            }
             (Channel::PlatformState, _) if name == "platform_state" => {
                 Some(json!({ "price_index": "btc_usd", "locked": false }))
             }

@@ -218,6 +218,7 @@ fn every_message_is_valid_by_the_interfaces_description() {
     channels.extend(
         [
             "quote.BTC-PERPETUAL",
+            "deribit_price_index.btc_usd",
             "book.BTC-PERPETUAL.none.10.100ms",
             "user.portfolio.btc",
             "platform_state",
