@@ -7,6 +7,7 @@ mod boundary;
 mod commands;
 mod cycles;
 mod docs;
+mod doctests;
 mod errors;
 mod finding;
 #[cfg(test)]
@@ -50,6 +51,7 @@ pub const LAWS: &[Law] = &[
     errors::LAW,
     manifest::LAW,
     docs::LAW,
+    doctests::LAW,
     commands::LAW,
     waits::LAW,
     ports::LAW,

@@ -73,7 +73,16 @@ impl<'t> Manifest<'t> {
 
     /// Whether the value under these keys is `true`.
     pub fn is_true(&self, keys: &[&str]) -> bool {
-        self.get(keys).and_then(|value| value.get_ref().as_bool()) == Some(true)
+        self.bool(keys) == Some(true)
+    }
+
+    /// Whether the value under these keys is `false`.
+    pub fn is_false(&self, keys: &[&str]) -> bool {
+        self.bool(keys) == Some(false)
+    }
+
+    fn bool(&self, keys: &[&str]) -> Option<bool> {
+        self.get(keys)?.get_ref().as_bool()
     }
 
     /// The strings in the array under these keys.
