@@ -628,8 +628,8 @@ impl Publication {
         if position > self.position + self.terms().length() {
             return false;
         }
-        // It has named the session and a term that there was: data may go there, also when it is
-        // too far behind to count, so that it learns that.
+        // It has named the session and a term that is not far ahead: data may go there, also when
+        // it is too far behind to count, so that it learns that.
         let is_proved = self.destinations.prove(now, from);
         self.is_followed |= is_proved;
         if !is_proved || (position - self.position).abs() > self.terms().length() / 2 {

@@ -25,9 +25,9 @@ pub trait State {
         None
     }
 
-    /// Open, high, low, last, settlement, volume and open interest of an instrument: what the venue
-    /// says of its session where its feed has that, else what its trades come to since the gateway
-    /// follows them.
+    /// Open, high, low, last, settlement, mark and index price, volume, open interest and funding
+    /// of an instrument: what the venue says of its session where its feed has that, else what its
+    /// trades come to since the gateway follows them.
     fn statistics(&self, _instrument: InstrumentId) -> SessionStatistics {
         SessionStatistics::default()
     }

@@ -9,7 +9,7 @@ use crate::error::IoError;
 use crate::handle::Handle;
 use crate::io::{Io, Purpose};
 use crate::kernel::Kernel;
-use crate::source::Kind;
+use crate::source::{Kind, Step};
 
 /// Strangers of one listener that end in one turn because their time is up: each costs a look at
 /// every slot.
@@ -53,10 +53,21 @@ impl<K: Kernel> Io<K> {
         Ok(())
     }
 
+    /// What came from a stranger so far does not begin its handshake: half of a hello, whose answer
+    /// will cost a signature. It is served behind those whose handshake goes on. For any other
+    /// stream this does nothing.
+    ///
+    /// # Errors
+    /// A stale handle.
+    pub fn has_not_begun(&mut self, stream: Handle) -> Result<(), IoError> {
+        self.sources.get(stream)?.step = Step::NotBegun;
+        Ok(())
+    }
+
     /// Something came from a stranger.
     pub(crate) fn hear(&mut self, stream: Handle) {
         let Ok(source) = self.sources.get(stream) else { return };
-        source.was_heard = true;
+        source.step = Step::Heard;
         if let Some(place) = source.place
             && let Some(table) = self.sources.admissions(place.listener)
         {

@@ -10,11 +10,7 @@ use crate::error::IoError;
 use crate::handle::Handle;
 use crate::io::{Io, Purpose};
 use crate::kernel::{Kernel, Received};
-use crate::source::{Kind, QUEUES, Sending, begins};
-
-/// Strangers in a turn that are let in, and that begin a handshake: each may cost a signature, and
-/// who has proved itself waits for them.
-const BEGINNINGS_PER_TURN: usize = 16;
+use crate::source::{ARRIVALS, Kind, QUEUES, Sending, share};
 
 /// Who is told what completes.
 pub trait Handler<K: Kernel> {
@@ -119,9 +115,12 @@ impl<K: Kernel, H: Handler<K>> Dispatch<'_, K, H> {
     /// Sources that have something to do, by priority, and strangers behind them: each class up to
     /// its share of the turn.
     pub fn sources(&mut self) {
-        let most = self.io.config.completions_per_turn;
         for queue in 0..QUEUES {
-            let share = if begins(queue) { most.min(BEGINNINGS_PER_TURN) } else { most };
+            // A newcomer would take the slot of who is next.
+            if queue == ARRIVALS && self.io.sources.arrivals_wait() {
+                break;
+            }
+            let share = share(queue, self.io.config.completions_per_turn);
             let before = self.done;
             while self.may_go_on() && self.done - before < share {
                 let Some(place) = self.io.sources.pop(queue) else { break };

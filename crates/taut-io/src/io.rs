@@ -189,7 +189,8 @@ impl<K: Kernel> Io<K> {
     }
 
     /// Whether the kernel has said that the peer of a stream sends no more. What it has sent may
-    /// still wait to be received. No: nothing is known, or the handle is stale.
+    /// still wait to be received: only epoll says so before. No: nothing is known, or the handle is
+    /// stale.
     #[must_use]
     pub fn peer_has_ended(&mut self, stream: Handle) -> bool {
         self.sources.get(stream).is_ok_and(|source| source.peer_ended || source.ended)
@@ -204,7 +205,9 @@ impl<K: Kernel> Io<K> {
         Ok(self.kernel.granted(source.index)?)
     }
 
-    /// Puts a source into a class: 0 is served first. Order traffic belongs before market data.
+    /// Puts a source into a class: 0 is served first. Order traffic belongs before market data. A
+    /// stranger is served behind all classes until it has [proved](Io::prove) itself, and so is the
+    /// listener that it came to.
     ///
     /// # Errors
     /// A stale handle.

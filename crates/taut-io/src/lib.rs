@@ -21,9 +21,9 @@
 //! source, and how long each may take to prove itself.
 //!
 //! A turn is: wait, timers, posts, then sources by priority, behind them strangers whose handshakes
-//! go on, a few whose handshakes begin, and a few who are let in. A source gets a few receives per
-//! visit and goes to the back of its class, a class gets its share of a turn, so that a flood
-//! starves nobody. Nothing allocates in steady state.
+//! go on, a few whose handshakes begin, and a few who are let in ([`Io::has_not_begun`]). A source
+//! gets a few receives per visit and goes to the back of its class, a class gets its share of a
+//! turn, so that a flood starves nobody. Nothing allocates in steady state.
 //!
 //! ```
 //! use taut_io::{Admission, Completion, EpollKernel, EventLoop, Io, LoopConfig, WaitStrategy};

@@ -11,20 +11,27 @@ use crate::outgoing::Outgoing;
 
 /// Classes of priority; 0 is served first.
 pub const PRIORITIES: usize = 4;
-/// The queues behind those of the priorities: strangers that have sent something before, and those
-/// that have not. A handshake that goes on waits for none that has not begun.
+/// The queues behind those of the priorities, of strangers whose handshake goes on, of those that
+/// have sent a part of its beginning, and of those that have sent nothing.
 const HEARD_STRANGERS: usize = PRIORITIES;
-const SILENT_STRANGERS: usize = PRIORITIES + 1;
+const SLOW_STRANGERS: usize = PRIORITIES + 1;
+const SILENT_STRANGERS: usize = PRIORITIES + 2;
 /// Listeners that strangers come to: nobody is let in before those who are there had their turn.
-const ARRIVALS: usize = PRIORITIES + 2;
+pub const ARRIVALS: usize = PRIORITIES + 3;
 /// Queues that have a share of each turn, in this order.
-pub const QUEUES: usize = PRIORITIES + 3;
+pub const QUEUES: usize = PRIORITIES + 4;
 /// Behind them: the next turn.
 const POSTPONED: usize = QUEUES;
 
-/// Whether those in a queue begin.
-pub const fn begins(queue: usize) -> bool {
-    matches!(queue, SILENT_STRANGERS | ARRIVALS)
+/// Completions of a turn that a queue may have of the `most` of a class. Who has proved itself
+/// waits for strangers, each of whom may cost a signature.
+pub const fn share(queue: usize, most: usize) -> usize {
+    let strangers = match queue {
+        HEARD_STRANGERS => 64,
+        SLOW_STRANGERS | SILENT_STRANGERS | ARRIVALS => 16,
+        _ => most,
+    };
+    if strangers < most { strangers } else { most }
 }
 
 pub(crate) const NONE: u32 = u32::MAX;
@@ -39,6 +46,16 @@ pub(crate) enum Kind {
     Connecting,
     Stream,
     Datagram,
+}
+
+/// How far a stranger has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// Nothing has come from it.
+    Silent,
+    /// What came does not begin its handshake, as its owner says.
+    NotBegun,
+    Heard,
 }
 
 /// How far the sending half has come to its end.
@@ -70,8 +87,8 @@ pub(crate) struct Source {
     pub peer_ended: bool,
     /// It may give way: what comes from it is a step.
     pub is_stranger: bool,
-    /// Something has come from it while it was a stranger.
-    pub was_heard: bool,
+    /// How far it has come while it was a stranger.
+    pub step: Step,
     /// Close when everything is sent and the peer has ended too.
     pub graceful: bool,
     pub sending: Sending,
@@ -111,7 +128,7 @@ impl Source {
             ended: false,
             peer_ended: false,
             is_stranger: false,
-            was_heard: false,
+            step: Step::Silent,
             graceful: false,
             sending: Sending::Open,
             receive_fault: None,
@@ -137,11 +154,16 @@ impl Source {
     /// The queue in which it waits for a visit.
     #[inline]
     fn queue(&self) -> usize {
-        match (self.is_stranger, self.was_heard) {
+        if self.closing.is_some() {
+            // It gives a place back.
+            return self.priority as usize;
+        }
+        match (self.is_stranger, self.step) {
             (false, _) if self.admissions.as_ref().is_some_and(|it| it.has_strangers()) => ARRIVALS,
             (false, _) => self.priority as usize,
-            (true, true) => HEARD_STRANGERS,
-            (true, false) => SILENT_STRANGERS,
+            (true, Step::Heard) => HEARD_STRANGERS,
+            (true, Step::NotBegun) => SLOW_STRANGERS,
+            (true, Step::Silent) => SILENT_STRANGERS,
         }
     }
 
@@ -349,6 +371,11 @@ impl Sources {
             Some(before) => before.next = index,
             None => queue.first = index,
         }
+    }
+
+    /// Whether nobody is let in yet: somebody who is there has not had a turn.
+    pub const fn arrivals_wait(&self) -> bool {
+        self.queues[SILENT_STRANGERS].first != NONE
     }
 
     /// Takes the first place of a queue.

@@ -81,6 +81,12 @@ suite!(sim_slow, {
 });
 
 #[test]
+fn newcomers_wait_until_those_who_are_there_had_a_turn() {
+    let case = admission::newcomers_wait_until_those_who_are_there_had_a_turn;
+    EpollKernel::new(SOURCES).map(case).expect("epoll");
+}
+
+#[test]
 fn a_connection_that_stands_is_in_time_however_late_the_loop_looks() {
     let case = cases::a_connection_that_stands_is_in_time_however_late_the_loop_looks;
     EpollKernel::new(SOURCES).map(case).expect("epoll");

@@ -342,8 +342,8 @@ impl Figure {
     ];
 }
 
-/// The number that says that a figure is withdrawn; the others are the figures'.
-const WITHDRAWN: u8 = u8::MAX;
+/// The number that says that a figure is withdrawn.
+const WITHDRAWN: u8 = 7;
 
 impl Statistic {
     /// Its number and its value.
@@ -356,9 +356,9 @@ impl Statistic {
             Self::Settlement(price) => (4, price.0),
             Self::Volume(lots) => (5, lots.0),
             Self::OpenInterest(lots) => (6, lots.0),
-            Self::Mark(price) => (7, price.0),
-            Self::Index(price) => (8, price.0),
-            Self::Funding(rate) => (9, rate),
+            Self::Mark(price) => (8, price.0),
+            Self::Index(price) => (9, price.0),
+            Self::Funding(rate) => (10, rate),
             Self::Withdrawn(figure) => (WITHDRAWN, figure as i64),
         }
     }
@@ -372,9 +372,9 @@ impl Statistic {
             4 => Self::Settlement(Price(value)),
             5 => Self::Volume(Lots(value)),
             6 => Self::OpenInterest(Lots(value)),
-            7 => Self::Mark(Price(value)),
-            8 => Self::Index(Price(value)),
-            9 => Self::Funding(value),
+            8 => Self::Mark(Price(value)),
+            9 => Self::Index(Price(value)),
+            10 => Self::Funding(value),
             WITHDRAWN => {
                 let number = usize::try_from(value).ok()?;
                 Self::Withdrawn(*Figure::ALL.get(number)?)

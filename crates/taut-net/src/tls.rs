@@ -78,6 +78,8 @@ pub struct TlsStream {
     cipher: ByteBuffer,
     /// Something came from the peer.
     was_heard: bool,
+    /// As a server: the peer's hello was whole, and its answer is made.
+    has_answered: bool,
     peer_ended: bool,
     refused: bool,
     handshaken: bool,
@@ -138,6 +140,7 @@ impl TlsStream {
             lent: 0,
             cipher: ByteBuffer::new(CIPHER_BYTES),
             was_heard: false,
+            has_answered: false,
             peer_ended: false,
             refused: false,
             handshaken: false,
@@ -255,6 +258,7 @@ impl TlsStream {
         let is_server = matches!(self.session, Connection::Server(_));
         if is_first && is_server && io.peer_has_ended(self.stream) {
             // A client began a handshake and left: that is not worth a signature.
+            (self.peer_ended, self.refused) = (true, true);
             return self.end_with(TlsEvent::Truncated);
         }
         while !bytes.is_empty() && !self.refused {
@@ -277,6 +281,13 @@ impl TlsStream {
             self.handshaken = true;
             // Taking a deadline back cannot fail on a live stream.
             let _ = io.set_receive_deadline(self.stream, None);
+        }
+        if is_server && self.phase == Phase::Handshaking && !self.has_answered {
+            self.has_answered = self.session.wants_write();
+            if !self.has_answered {
+                // The signature is still to come. A stale handle is closed already.
+                let _ = io.has_not_begun(self.stream);
+            }
         }
         self.flush(io);
     }

@@ -138,6 +138,23 @@ pub fn half_handshakes(to: SocketAddr, _: u64, stop: &AtomicBool) {
     });
 }
 
+/// Sends the first byte of a hello, and the rest two hundred connections later, as a handshake that
+/// goes on.
+pub fn split_hellos(to: SocketAddr, _: u64, stop: &AtomicBool) {
+    let (hello, mut begun) = (tls::client_hello(), VecDeque::new());
+    keep(stop, 200, || {
+        let mut stream = connect(to)?;
+        stream.write_all(hello.get(..1)?).ok()?;
+        begun.push_back(stream);
+        if begun.len() <= 200 {
+            return None;
+        }
+        let mut oldest = begun.pop_front()?;
+        oldest.write_all(hello.get(1..)?).ok()?;
+        Some(oldest)
+    });
+}
+
 /// Begins TLS well and goes on with anything: records of any type, and most of one of 16 KiB.
 pub fn broken_records(to: SocketAddr, number: u64, stop: &AtomicBool) {
     let (mut random, hello) = (Random::with_seed(number), tls::client_hello());

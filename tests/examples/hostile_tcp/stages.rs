@@ -98,8 +98,10 @@ pub const STAGES: &[Stage] = &[
         kept_mib_max: 192,
         attacks: &[
             attack("silent", 2, 192, attacks::silent),
+            attack("storm", 2, 192, attacks::storm),
             attack("garbage", 2, 192, attacks::garbage),
             attack("trickle", 2, 192, attacks::trickle_tls),
+            attack("split hellos", 2, 192, attacks::split_hellos),
             attack("half handshakes", 2, 192, attacks::half_handshakes),
             attack("broken records", 2, 192, attacks::broken_records),
             attack("silent in TLS", 2, 192, attacks::silent_tls),
@@ -128,8 +130,10 @@ pub const STAGES: &[Stage] = &[
         kept_mib_max: 224,
         attacks: &[
             attack("silent", 2, 224, attacks::silent),
+            attack("storm", 2, 224, attacks::storm),
             attack("garbage", 2, 224, attacks::garbage),
             attack("trickle", 2, 224, attacks::trickle_tls),
+            attack("split hellos", 2, 224, attacks::split_hellos),
             attack("half handshakes", 2, 224, attacks::half_handshakes),
             attack("broken records", 2, 224, attacks::broken_records),
             attack("silent in TLS", 2, 224, attacks::silent_tls),

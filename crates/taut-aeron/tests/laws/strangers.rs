@@ -90,10 +90,10 @@ fn strangers_that_ask_for_setups_do_not_shut_a_publication_to_others() {
     assert!(publication.counters().statuses > 0 && publication.counters().strangers_displaced > 0);
 }
 
-/// An address is proved by naming the session and a term that there was: anything else is sent no
-/// data, and no repair of it.
+/// An address is proved by naming the session and a term that is not far ahead: anybody else is
+/// sent no data, and no repair of it.
 #[test]
-fn who_names_no_session_or_a_term_to_come_is_sent_nothing() {
+fn who_names_no_session_or_a_term_far_ahead_is_sent_nothing() {
     // Of random ids, half have 0 far ahead of them.
     let (session_id, term_id) = (0x1234_5678, -774_886_496);
     let config = PublicationConfig { session_id, initial_term_id: term_id, term_id, ..dynamic() };

@@ -264,13 +264,18 @@ impl<C: Client, F: FeedHandler, K: Kernel, O: Observer, H: OrderHandler>
         self.core.orders.position_comparisons()
     }
 
-    /// A new day: every position is settled at the venue's settlement price, or else at the middle
-    /// of the market as it was last, and profit, fees and what loss limits count begin at 0. The
-    /// new day has this number, if it has one. `closed` gets each position of the old day, settled.
+    /// A new day: every position is settled at the price at which the venue values it now (its
+    /// mark), or else at its settlement price, or else at the middle of the market as it was last,
+    /// and profit, fees and what loss limits count begin at 0. The new day has this number, if it
+    /// has one. `closed` gets each position of the old day, settled.
     pub fn roll_day(&mut self, day: Option<u32>, closed: impl FnMut(&PositionReport)) {
         let Core { orders, clock, market, .. } = &mut self.core;
         let utc = clock.utc_at(clock.now());
-        orders.roll_day(utc, day, |id| market.statistics(id).settlement, closed);
+        let price = |id| {
+            let statistics = market.statistics(id);
+            statistics.mark.or(statistics.settlement)
+        };
+        orders.roll_day(utc, day, price, closed);
     }
 
     /// The number of the day that began last, in the journal too; 0 while none did.

@@ -217,3 +217,27 @@ pub fn who_has_come_further_is_served_first<K: Kernel>(kernel: K) {
     let order: Vec<u8> = said(&rig.log).iter().map(behind).collect();
     assert!(order.is_sorted(), "{order:?}");
 }
+
+/// Where all slots are taken, nobody gives way to a newcomer while what it sent waits to be read.
+/// For kernels whose loopback delivers at once.
+pub fn newcomers_wait_until_those_who_are_there_had_a_turn<K: Kernel>(kernel: K) {
+    const STRANGERS: usize = 40;
+    let mut rig = Rig::new(kernel, CONFIG);
+    let limits = Admission {
+        connections_max: STRANGERS,
+        per_source_max: STRANGERS,
+        handshake_timeout: Some(HOUR),
+    };
+    let (_, to) = listen(&mut rig, limits);
+    let pairs: Vec<_> = (0..STRANGERS).map(|_| rig.connect(&to)).collect();
+    rig.log.clear();
+    for (near, far) in pairs {
+        rig.io().receive(far).expect("open");
+        rig.io().write(near, b"x", None).expect("room");
+        rig.io().connect(&to, &StreamOptions::default(), None).expect("a newcomer");
+    }
+    let is_heard = |event: &&Event| matches!(event, Event::Received(..));
+    rig.until("what all have sent", |log| log.iter().filter(is_heard).count() == STRANGERS);
+    let evicted = |event: &Event| matches!(event, Event::Closed(_, Some(IoError::Evicted)));
+    assert!(!rig.log.iter().any(evicted));
+}

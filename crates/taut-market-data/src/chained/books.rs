@@ -267,6 +267,8 @@ impl ChainedBooks {
         if book.soundness == Soundness::Sound {
             let origin = book.origin(received, exchange_time, SequenceRange::one(number));
             origin.hand(EventKind::Trade(trade), sink);
+            // Who hears of it has other figures now than the venue's last ones.
+            book.statistics.traded(&trade);
         }
     }
 

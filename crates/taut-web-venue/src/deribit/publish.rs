@@ -61,8 +61,9 @@ impl Deribit {
                         sub.is_dirty = !raw;
                         raw.then(|| ticker.get_or_insert_with(|| market.ticker(ms, index)).clone())
                     }
-                    Channel::PriceIndex(name) => {
-                        sub.is_dirty |= it.top_changed && market.settings.price_index() == *name;
+                    // Which market an index follows is found out when it is told.
+                    Channel::PriceIndex(_) => {
+                        sub.is_dirty |= it.top_changed;
                         None
                     }
                     Channel::Quote(at) if *at == it.place && it.top_changed => {
