@@ -55,10 +55,12 @@ impl Explained {
     }
 }
 
-const LAST_PART: &str = "the last part is asked for up to the last number that is missing, not up \
-    to 0 (all that follows): what is held already does not come again";
-/// A ResendRequest that was to ask up to 0, and asks up to another number.
+const LAST_PART: &str = "the last part is asked for up to the last number that is missing, not for \
+    all that follows (0; 999999 in FIX 4.0 and 4.1): what is held already does not come again";
+/// A ResendRequest that was to ask for all that follows, and asks up to a number.
 const LAST_PART_TELLS: &[&str] = &["|35=2|", "|16=0|"];
+const EARLY_LAST_PART_TELLS: &[&str] = &["|35=2|", "|16=999999|"];
+const EARLY: &[&str] = &["fix40", "fix41"];
 const TAG_OF_REFUSAL: &str = "RefTagID (371) is optional in a Reject, and QuickFIX's script, which \
     is otherwise the same, has none";
 
@@ -77,6 +79,7 @@ const QUICKFIX_GO: &[Explained] = &[
         &["35=5|", "58="],
         "the same Logout with a Text (58) of other words",
     ),
+    explained("resendreqchunksize/", EARLY_LAST_PART_TELLS, LAST_PART).of(EARLY),
     explained("resendreqchunksize/", LAST_PART_TELLS, LAST_PART),
 ];
 
@@ -122,6 +125,7 @@ const QUICKFIX_J: &[Explained] = &[
         "DefaultApplVerID (1137) is required in a Logon of FIXT.1.1",
     )
     .of(&["fix50"]),
+    explained("resendRequestChunkSize/", EARLY_LAST_PART_TELLS, LAST_PART).of(EARLY),
     explained("resendRequestChunkSize/", LAST_PART_TELLS, LAST_PART),
     explained(
         "rejectGarbledMessages/",
