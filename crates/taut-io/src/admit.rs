@@ -17,8 +17,8 @@ const LATE_PER_TURN: usize = 8;
 
 impl<K: Kernel> Io<K> {
     /// A stream that a listener accepted has finished its handshake, or logged on: from now on it
-    /// gives way to nobody, and the listener's deadline is lifted. For any other stream this does
-    /// nothing. Constant time.
+    /// gives way to nobody, and the listener's deadline is lifted. A visit that waits already is
+    /// made among strangers once more. For any other stream this does nothing. Constant time.
     ///
     /// # Errors
     /// A stale handle.

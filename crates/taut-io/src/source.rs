@@ -28,7 +28,8 @@ const POSTPONED: usize = QUEUES;
 pub const fn share(queue: usize, most: usize) -> usize {
     let strangers = match queue {
         HEARD_STRANGERS => 64,
-        SLOW_STRANGERS | SILENT_STRANGERS | ARRIVALS => 16,
+        SLOW_STRANGERS => 4,
+        SILENT_STRANGERS | ARRIVALS => 16,
         _ => most,
     };
     if strangers < most { strangers } else { most }

@@ -80,6 +80,8 @@ pub struct TlsStream {
     was_heard: bool,
     /// As a server: the peer's hello was whole, and its answer is made.
     has_answered: bool,
+    /// As a server: the peer was asked for another hello.
+    has_retried: bool,
     peer_ended: bool,
     refused: bool,
     handshaken: bool,
@@ -141,6 +143,7 @@ impl TlsStream {
             cipher: ByteBuffer::new(CIPHER_BYTES),
             was_heard: false,
             has_answered: false,
+            has_retried: false,
             peer_ended: false,
             refused: false,
             handshaken: false,
@@ -283,7 +286,11 @@ impl TlsStream {
             let _ = io.set_receive_deadline(self.stream, None);
         }
         if is_server && self.phase == Phase::Handshaking && !self.has_answered {
-            self.has_answered = self.session.wants_write();
+            // Who is asked for another hello has had no signature either.
+            let kind = self.session.handshake_kind();
+            let is_retry = kind == Some(HandshakeKind::FullWithHelloRetryRequest)
+                && !core::mem::replace(&mut self.has_retried, true);
+            self.has_answered = self.session.wants_write() && !is_retry;
             if !self.has_answered {
                 // The signature is still to come. A stale handle is closed already.
                 let _ = io.has_not_begun(self.stream);
