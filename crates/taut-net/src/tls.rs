@@ -67,6 +67,18 @@ enum Phase {
     Over,
 }
 
+/// How far the hello of a server's peer has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Hello {
+    /// Nothing of it.
+    None,
+    Part,
+    /// Another one was asked for, which took no signature.
+    AskedAgain,
+    /// The answer is made, and signed.
+    Answered,
+}
+
 /// TLS over one stream.
 pub struct TlsStream {
     stream: Handle,
@@ -76,12 +88,8 @@ pub struct TlsStream {
     /// Bytes of `plain` that the last event lent out.
     lent: usize,
     cipher: ByteBuffer,
-    /// Something came from the peer.
-    was_heard: bool,
-    /// As a server: the peer's hello was whole, and its answer is made.
-    has_answered: bool,
-    /// As a server: the peer was asked for another hello.
-    has_retried: bool,
+    /// As a server: how far the peer's hello has come.
+    hello: Hello,
     peer_ended: bool,
     refused: bool,
     handshaken: bool,
@@ -141,9 +149,7 @@ impl TlsStream {
             plain: ByteBuffer::new(PLAIN_BYTES),
             lent: 0,
             cipher: ByteBuffer::new(CIPHER_BYTES),
-            was_heard: false,
-            has_answered: false,
-            has_retried: false,
+            hello: Hello::None,
             peer_ended: false,
             refused: false,
             handshaken: false,
@@ -257,9 +263,8 @@ impl TlsStream {
         // What the owner did not ask for is gone, as with any other completion.
         self.plain.consume(self.plain.readable().len());
         self.lent = 0;
-        let is_first = !core::mem::replace(&mut self.was_heard, true);
         let is_server = matches!(self.session, Connection::Server(_));
-        if is_first && is_server && io.peer_has_ended(self.stream) {
+        if is_server && self.hello == Hello::None && io.peer_has_ended(self.stream) {
             // A client began a handshake and left: that is not worth a signature.
             (self.peer_ended, self.refused) = (true, true);
             return self.end_with(TlsEvent::Truncated);
@@ -285,18 +290,26 @@ impl TlsStream {
             // Taking a deadline back cannot fail on a live stream.
             let _ = io.set_receive_deadline(self.stream, None);
         }
-        if is_server && self.phase == Phase::Handshaking && !self.has_answered {
-            // Who is asked for another hello has had no signature either.
-            let kind = self.session.handshake_kind();
-            let is_retry = kind == Some(HandshakeKind::FullWithHelloRetryRequest)
-                && !core::mem::replace(&mut self.has_retried, true);
-            self.has_answered = self.session.wants_write() && !is_retry;
-            if !self.has_answered {
+        if is_server && self.phase == Phase::Handshaking && self.hello != Hello::Answered {
+            self.hello = self.hello_after();
+            if self.hello != Hello::Answered {
                 // The signature is still to come. A stale handle is closed already.
                 let _ = io.has_not_begun(self.stream);
             }
         }
         self.flush(io);
+    }
+
+    /// How far the hello has come, now that something was read of it.
+    fn hello_after(&self) -> Hello {
+        let kind = self.session.handshake_kind();
+        let was_asked_again = kind == Some(HandshakeKind::FullWithHelloRetryRequest);
+        match self.session.wants_write() {
+            true if was_asked_again && self.hello != Hello::AskedAgain => Hello::AskedAgain,
+            true => Hello::Answered,
+            false if self.hello == Hello::AskedAgain => Hello::AskedAgain,
+            false => Hello::Part,
+        }
     }
 
     fn take_plain(&mut self) {
