@@ -50,7 +50,7 @@ fn every_benchmark_reports_all_keys_and_neither_tears_nor_loses() {
         ("tick", "rate", &["--rate", "20000", "--readers", "2", "--cpus", "0,1"]),
     ] {
         let mut words = vec!["ipc", "--mode", mode, "--kind", kind, "--json"];
-        words.extend(["--seconds", "0.2", "--size", "70"]);
+        words.extend(["--seconds", "0.1", "--size", "70"]);
         words.extend(more);
         let report = json(&words);
         for key in keys {

@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use taut_runner::service::{
     BINANCE_VENUE_SAMPLE, BinanceVenueFile, Captive, DERIBIT_VENUE_SAMPLE, DeribitVenueFile,
-    VENUE_SAMPLE, VenueFile, serve_binance_venue, serve_captive_binance, serve_captive_deribit,
-    serve_deribit_venue, serve_venue, set_venue_halted, venue_faults,
+    VENUE_SAMPLE, VenueFile, run_venue_crowd, serve_binance_venue, serve_captive_binance,
+    serve_captive_deribit, serve_deribit_venue, serve_venue, set_venue_halted, venue_faults,
+    venue_state,
 };
 
 use crate::config_file::{ConfigFile, FileVerb, failure};
@@ -57,10 +58,34 @@ enum Verb {
         /// What is to go wrong from now on, as `--fault` takes it; `none` for a good day
         faults: Option<String>,
     },
+    /// Show what the books of a venue that runs come to: best prices, orders, hashes
+    State {
+        /// The venue: `name` in its file, or the path of its socket
+        name: String,
+        /// As one line of JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Have the crowd of a venue that runs trade, or rest; its orders stay
+    Crowd {
+        /// The venue: `name` in its file, or the path of its socket
+        name: String,
+        /// What it does from now on
+        what: CrowdVerb,
+    },
     /// Halt an instrument of taut's own venue that runs: it takes no new order, as its feed says
     Halt(OfVenue),
     /// Have it trade again
     Resume(OfVenue),
+}
+
+/// What a crowd does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum CrowdVerb {
+    /// It trades
+    Go,
+    /// It rests
+    Stop,
 }
 
 /// An instrument of a venue that runs.
@@ -105,6 +130,12 @@ const fn code(ended: u8) -> Result<(), Failure> {
 pub fn run(venue: &Venue) -> Result<(), Failure> {
     match &venue.verb {
         Some(Verb::Faults { name, faults }) => return show_faults(name, faults.as_deref()),
+        Some(Verb::State { name, json }) => {
+            return terminal::print_report(&venue_state(name).map_err(failure)?, *json);
+        }
+        Some(Verb::Crowd { name, what }) => {
+            return run_venue_crowd(name, *what == CrowdVerb::Go).map_err(failure);
+        }
         Some(Verb::Halt(of)) => return set_halted(of, true),
         Some(Verb::Resume(of)) => return set_halted(of, false),
         Some(Verb::File(_)) | None => {}

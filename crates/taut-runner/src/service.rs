@@ -53,6 +53,7 @@ mod threads;
 mod usage;
 mod venue;
 mod venue_control;
+mod venue_state;
 mod web_venue;
 mod whole_file;
 
@@ -90,7 +91,10 @@ pub use subscribe_rule::SubscribeRule;
 pub(crate) use web_venue::{Dialect, WebVenue};
 
 pub use venue::{FlowSettings, VENUE_SAMPLE, VenueFile, serve_venue};
-pub use venue_control::{FaultsReport, set_venue_halted, venue_faults};
+pub use venue_control::{
+    FaultsReport, run_venue_crowd, set_venue_halted, venue_faults, venue_state,
+};
+pub use venue_state::{Best, VenueBook, VenueState};
 pub use web_venue::{
     BINANCE_VENUE_SAMPLE, BinanceVenueFile, Captive, DERIBIT_VENUE_SAMPLE, DeribitVenueFile,
     TlsKeys, WebVenueFile, serve_binance_venue, serve_captive_binance, serve_captive_deribit,

@@ -36,6 +36,7 @@
 #![forbid(unsafe_code)]
 
 mod amend;
+mod book_state;
 mod channel;
 mod clients;
 mod config;
@@ -64,6 +65,7 @@ mod venue;
 #[cfg(test)]
 mod tests;
 
+pub use book_state::BookState;
 pub use config::VenueConfig;
 pub use counters::VenueCounters;
 pub use error::VenueError;

@@ -11,6 +11,7 @@ use taut_io::{
 use taut_sys::{Clock, DatagramOptions, StreamOptions};
 use taut_types::{FeeRates, InstrumentId, Nanos};
 
+use crate::book_state::BookState;
 use crate::channel::Channel;
 use crate::clients::{ClientIo, Clients, LogOn};
 use crate::config::{OBSERVED, VenueConfig};
@@ -335,6 +336,15 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
     #[must_use]
     pub fn book(&self) -> &OrderBook {
         self.exchange.book(0).expect("the first instrument's book")
+    }
+
+    /// What the book of an instrument comes to; nothing when it is not traded here. Allocates; cost:
+    /// linear in its orders.
+    #[must_use]
+    pub fn book_state(&self, instrument: InstrumentId) -> Option<BookState> {
+        let place = self.exchange.listings.place_of(instrument)?;
+        let listing = self.exchange.listings().get(place)?;
+        Some(BookState::of(&listing.instrument, self.exchange.book(place)))
     }
 
     /// How many clients are connected, logged on or not.

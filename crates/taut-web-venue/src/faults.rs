@@ -317,6 +317,10 @@ impl<F: Front> Front for Faulty<F> {
         self.front.book_changes()
     }
 
+    fn change_number(&self, place: usize) -> Option<u64> {
+        self.front.change_number(place)
+    }
+
     fn poll_output(&mut self) -> Option<Output> {
         while let Some(output) = self.front.poll_output() {
             self.take_over(output);

@@ -156,6 +156,12 @@ pub trait Front {
         None
     }
 
+    /// The number of a book's last change as clients are told it. Nothing for an unknown place, and
+    /// where changes have no numbers.
+    fn change_number(&self, _place: usize) -> Option<u64> {
+        None
+    }
+
     /// The next that has to be sent.
     fn poll_output(&mut self) -> Option<Output>;
 }

@@ -33,7 +33,7 @@ fn every_channel_has_its_knee_and_all_five_curves() {
     for (at, (channel, has_wire)) in channels().iter().enumerate() {
         let page = directory.path().join(format!("{at}.html")).display().to_string();
         // Rates that any machine holds: what is shown is the matter here, not how much.
-        let rates = ["--from", "1000", "--to", "2000", "--seconds", "0.2", "--p99-us", "1000000"];
+        let rates = ["--from", "1000", "--to", "2000", "--seconds", "0.1", "--p99-us", "1000000"];
         let more = ["--channel", channel, "--loss", "0.5", "--out", &page, "--json"];
         let output = start(&[&rates[..], &more].concat()).finish();
         let errors = String::from_utf8_lossy(&output.stderr);

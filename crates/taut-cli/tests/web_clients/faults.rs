@@ -1,17 +1,22 @@
-//! A venue's faults, changed while it runs.
+//! A venue's faults, its crowd and its books, changed and looked at while it runs.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::process::{Command, Output};
 
-use taut_testkit::{DEADLINE, Run};
+use serde_json::Value;
+use taut_testkit::{DEADLINE, Run, odd_json_keys, until};
 
 use crate::Venue;
 
-/// `taut venue faults` for the venue at this socket, with these words.
-fn faults(control: &std::path::Path, words: &[&str]) -> Output {
+/// `taut venue` with this verb for the venue at this socket, with these words.
+fn operate(verb: &str, control: &std::path::Path, words: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_taut"));
-    command.args(["venue", "faults"]).arg(control).args(words).run()
+    command.args(["venue", verb]).arg(control).args(words).run()
+}
+
+fn faults(control: &std::path::Path, words: &[&str]) -> Output {
+    operate("faults", control, words)
 }
 
 fn printed(output: &Output) -> String {
@@ -67,4 +72,32 @@ fn what_is_no_fault_and_who_is_no_venue_are_named() {
         "{nobody:?}"
     );
     assert_eq!(printed(&faults(&control, &[])), "none; 0 so far\n", "nothing has changed");
+}
+
+#[test]
+fn an_operator_stops_the_crowd_and_sees_what_the_books_come_to() {
+    for name in ["deribit", "binance"] {
+        let venue = Venue::start(name);
+        let control = venue.control();
+        let state = || -> Value {
+            let text = printed(&operate("state", &control, &["--json"]));
+            assert_eq!(odd_json_keys(&text), [""; 0], "{text}");
+            serde_json::from_str(&text).expect("JSON")
+        };
+        let first = state();
+        until("the crowd trades", DEADLINE, || state() != first);
+        printed(&operate("crowd", &control, &["stop"]));
+        let at_rest = state();
+        let book = &at_rest["books"][0];
+        assert!(book["orders"].as_u64() > Some(0) && book["bid"]["price"].is_string(), "{book}");
+        assert!(book["change"].as_u64() > first["books"][0]["change"].as_u64(), "{book}");
+        assert_eq!(state(), at_rest, "nobody trades");
+        let words = printed(&operate("state", &control, &[]));
+        let (symbol, hash) = (&book["symbol"], &book["levels_hash"]);
+        for shown in [symbol, hash] {
+            assert!(words.contains(shown.as_str().expect("text")), "{words}");
+        }
+        printed(&operate("crowd", &control, &["go"]));
+        until("the crowd trades again", DEADLINE, || state() != at_rest);
+    }
 }

@@ -7,7 +7,7 @@ use std::thread;
 
 use serde::{Deserialize, Serialize};
 use taut_fix::{CompId, Now};
-use taut_io::EpollKernel;
+use taut_io::{EpollKernel, Kernel};
 use taut_sys::{
     Address, DatagramOptions, Socket, StreamOptions, catch_stop_signals, monotonic, process_id,
     stop_requests, utc,
@@ -20,6 +20,7 @@ use crate::feed::sender_to;
 use crate::mistakes::{self, FileSettings, Mistake};
 use crate::service::member_copies::MemberCopyKeys;
 use crate::service::venue_control::{VenueControl, VenueReply, VenueRequest};
+use crate::service::venue_state::{VenueBook, VenueState};
 use crate::settings::{
     InstrumentSettings, Settings, Simulator, build_fees, build_instruments, comp_id,
 };
@@ -185,7 +186,10 @@ pub fn serve_venue(file: &VenueFile, ready: impl FnOnce(&str)) -> Result<(), Run
             let worked = venue.poll(now);
             venue.observer_mut().hand_over();
             if let Some(control) = &mut control {
-                control.work(now.mono, |request| answer(&instruments, &mut venue, now, &request));
+                let has_crowd = file.flow.commands_per_second > 0;
+                control.work(now.mono, |request| {
+                    answer(&instruments, has_crowd, &mut venue, now, &request)
+                });
             }
             if !worked.map_err(|error| failed(&error))? {
                 venue.wait(monotonic(), WAIT).map_err(|error| failed(&error))?;
@@ -199,6 +203,7 @@ pub fn serve_venue(file: &VenueFile, ready: impl FnOnce(&str)) -> Result<(), Run
 /// What an operator asks a venue for.
 fn answer<O: Observer<EpollKernel>>(
     instruments: &[Instrument],
+    has_crowd: bool,
     venue: &mut Venue<EpollKernel, O>,
     now: Now,
     request: &VenueRequest,
@@ -206,6 +211,11 @@ fn answer<O: Observer<EpollKernel>>(
     let (symbol, is_halted) = match request {
         VenueRequest::Halt { symbol } => (symbol, true),
         VenueRequest::Resume { symbol } => (symbol, false),
+        VenueRequest::State => {
+            let named = |it: &Instrument| (it.symbol().as_str().to_owned(), None);
+            return VenueReply::State(state(venue, instruments, named));
+        }
+        VenueRequest::RunCrowd(trades) => return run_crowd(venue, now, has_crowd, *trades),
         VenueRequest::Faults | VenueRequest::SetFaults(_) => {
             let text = "faults are those of a venue that speaks as another";
             return VenueReply::Failed { text: text.to_owned() };
@@ -221,6 +231,39 @@ fn answer<O: Observer<EpollKernel>>(
         Ok(is_new) => VenueReply::Done { is_new },
         Err(error) => VenueReply::Failed { text: error.to_string() },
     }
+}
+
+/// What the books come to, each under the name and with the number of its last change that
+/// `named` gives.
+pub(super) fn state<K: Kernel, O: Observer<K>>(
+    venue: &Venue<K, O>,
+    instruments: &[Instrument],
+    named: impl Fn(&Instrument) -> (String, Option<u64>),
+) -> VenueState {
+    let books = instruments.iter().filter_map(|instrument| {
+        let state = venue.book_state(instrument.id())?;
+        let (name, change) = named(instrument);
+        Some(VenueBook::new(&name, instrument, change, &state))
+    });
+    VenueState { books: books.collect() }
+}
+
+/// Has the crowd trade or rest, where there is one.
+pub(super) fn run_crowd<K: Kernel, O: Observer<K>>(
+    venue: &mut Venue<K, O>,
+    now: Now,
+    has_crowd: bool,
+    trades: bool,
+) -> VenueReply {
+    match (has_crowd, trades) {
+        (false, _) => {
+            let text = "it has no crowd: `commands_per_second` is 0 under [flow] in its file";
+            return VenueReply::Failed { text: text.to_owned() };
+        }
+        (true, true) => venue.start_flow(now.mono),
+        (true, false) => venue.stop_flow(),
+    }
+    VenueReply::Done { is_new: true }
 }
 
 /// Has the venue serve until it is over or fails, or until nobody copies its members' executions

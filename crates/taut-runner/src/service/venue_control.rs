@@ -1,5 +1,5 @@
-//! A venue's faults, and which of its instruments are halted: told and changed over a socket while
-//! it runs.
+//! A venue's faults, its books, whether its crowd trades, and which of its instruments are halted:
+//! told and changed over a socket while it runs.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -12,6 +12,7 @@ use taut_web_venue::Faults;
 use crate::control::{Channel, Incoming};
 use crate::error::RunnerError;
 use crate::service::client::socket_path;
+use crate::service::venue_state::VenueState;
 
 /// How often it is looked whether somebody asks.
 const LOOK: Nanos = Nanos::from_millis(20);
@@ -38,6 +39,10 @@ pub(super) enum VenueRequest {
         /// Its name.
         symbol: String,
     },
+    /// What its books come to.
+    State,
+    /// The crowd trades from now on, or rests.
+    RunCrowd(bool),
 }
 
 /// What is answered.
@@ -46,7 +51,9 @@ pub(super) enum VenueRequest {
 pub(super) enum VenueReply {
     /// How the day is.
     Faults(FaultsReport),
-    /// It is halted, or trades, as asked.
+    /// What its books come to.
+    State(VenueState),
+    /// It is as asked.
     Done {
         /// Whether it was not so before.
         is_new: bool,
@@ -127,9 +134,39 @@ pub fn venue_faults(name: &str, words: Option<&str>) -> Result<FaultsReport, Run
     let request = faults.map_or(VenueRequest::Faults, VenueRequest::SetFaults);
     match ask(name, &request)? {
         VenueReply::Faults(report) => Ok(report),
-        VenueReply::Done { .. } => Err(RunnerError::Run(format!("venue '{name}': no report"))),
-        VenueReply::Failed { text } => Err(RunnerError::Run(format!("venue '{name}': {text}"))),
+        other => Err(refused(name, other)),
     }
+}
+
+/// What the books of the venue of this name, or at this path, come to.
+///
+/// # Errors
+/// [`RunnerError::Run`] when nobody listens there, or does not reply in time.
+pub fn venue_state(name: &str) -> Result<VenueState, RunnerError> {
+    match ask(name, &VenueRequest::State)? {
+        VenueReply::State(state) => Ok(state),
+        other => Err(refused(name, other)),
+    }
+}
+
+/// Has the crowd of the venue of this name, or at this path, trade or rest; its orders stay in the
+/// books.
+///
+/// # Errors
+/// [`RunnerError::Run`] when nobody listens there, does not reply in time, or has no crowd.
+pub fn run_venue_crowd(name: &str, trades: bool) -> Result<(), RunnerError> {
+    match ask(name, &VenueRequest::RunCrowd(trades))? {
+        VenueReply::Done { .. } => Ok(()),
+        other => Err(refused(name, other)),
+    }
+}
+
+/// An answer that is not the one that was asked for.
+fn refused(name: &str, reply: VenueReply) -> RunnerError {
+    RunnerError::Run(match reply {
+        VenueReply::Failed { text } => format!("venue '{name}': {text}"),
+        _ => format!("venue '{name}' answered something else; is it of the same version?"),
+    })
 }
 
 /// Has the venue of this name, or at this path, halt an instrument or trade it again; whether it
@@ -146,8 +183,7 @@ pub fn set_venue_halted(name: &str, symbol: &str, is_halted: bool) -> Result<boo
     };
     match ask(name, &request)? {
         VenueReply::Done { is_new } => Ok(is_new),
-        VenueReply::Faults(_) => Err(RunnerError::Run(format!("venue '{name}': another answer"))),
-        VenueReply::Failed { text } => Err(RunnerError::Run(format!("venue '{name}': {text}"))),
+        other => Err(refused(name, other)),
     }
 }
 

@@ -393,6 +393,10 @@ impl Front for Binance {
         Some(self.depth_updates + self.pending_depth_updates())
     }
 
+    fn change_number(&self, place: usize) -> Option<u64> {
+        self.markets.get(place).map(|market| market.update_id)
+    }
+
     fn poll_output(&mut self) -> Option<Output> {
         self.out.pop_front()
     }

@@ -347,6 +347,10 @@ impl Front for Deribit {
         Some(self.book_changes)
     }
 
+    fn change_number(&self, place: usize) -> Option<u64> {
+        self.markets.get(place).map(|market| market.change_id)
+    }
+
     fn poll_output(&mut self) -> Option<Output> {
         self.out.pop_front()
     }

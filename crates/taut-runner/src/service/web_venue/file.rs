@@ -21,8 +21,9 @@ use taut_web_venue::{Door, DoorConfig, Faults, Faulty, Front};
 
 use crate::error::RunnerError;
 use crate::mistakes::{self, FileSettings, Mistake};
-use crate::service::venue::FlowSettings;
+use crate::service::venue::{FlowSettings, run_crowd, state};
 use crate::service::venue_control::{FaultsReport, VenueControl, VenueReply, VenueRequest};
+use crate::service::venue_state::VenueState;
 use crate::service::web_venue::captive::Captive;
 use crate::stderr;
 
@@ -243,6 +244,7 @@ where
             venue.start_flow(monotonic());
         }
         let mut started = start()?;
+        let has_crowd = self.flow.commands_per_second > 0;
         let mut looks = Nanos::ZERO;
         loop {
             let now = Now { mono: monotonic(), utc: utc() };
@@ -258,16 +260,22 @@ where
             }
             let worked = venue.poll(now);
             if let Some(control) = &mut control {
-                let front = venue.observer_mut().0.front_mut();
                 control.work(now.mono, |request| {
                     match request {
                         VenueRequest::Faults => {}
-                        VenueRequest::SetFaults(faults) => front.set_faults(faults),
+                        VenueRequest::SetFaults(faults) => {
+                            venue.observer_mut().0.front_mut().set_faults(faults)
+                        }
+                        VenueRequest::State => return VenueReply::State(self.state(&venue)),
+                        VenueRequest::RunCrowd(trades) => {
+                            return run_crowd(&mut venue, now, has_crowd, trades);
+                        }
                         VenueRequest::Halt { .. } | VenueRequest::Resume { .. } => {
                             let text = "a venue that speaks as another halts no instrument";
                             return VenueReply::Failed { text: text.to_owned() };
                         }
                     }
+                    let front = venue.observer().0.front();
                     let (faults, injected) = (front.faults(), front.injected);
                     VenueReply::Faults(FaultsReport { faults, injected })
                 });
@@ -276,6 +284,19 @@ where
                 venue.wait(monotonic(), WAIT).map_err(|error| failed(&error))?;
             }
         }
+    }
+
+    /// What its books come to.
+    fn state(&self, venue: &WebVenue<<Self as Dialect>::Front, ()>) -> VenueState {
+        let listings = self.listings();
+        // The settings were checked before the venue was opened.
+        let traded: Vec<_> = traded(&listings).unwrap_or_default();
+        let instruments: Vec<_> = traded.into_iter().map(|(instrument, _)| instrument).collect();
+        state(venue, &instruments, |instrument| {
+            let place = instrument.id().0 as usize;
+            let name = listings.get(place).map_or("", |listing| listing.name);
+            (name.to_owned(), venue.observer().0.front().change_number(place))
+        })
     }
 
     /// The venue behind its door, with another observer and room for the sources of that one. Its
