@@ -7,7 +7,7 @@ use crate::support::{Demo, TAUT};
 
 /// Each verb with `--json`, and the tests below `tests/tools` that run it. Each of them parses all
 /// of what it prints and has its keys looked at by `odd_json_keys`.
-const VERBS: [(&str, &str); 33] = [
+const VERBS: [(&str, &str); 34] = [
     ("bench waits", "channel/command.rs"),
     ("book verify", "book.rs"),
     ("demo", "../suite/outcome.rs"),
@@ -40,6 +40,7 @@ const VERBS: [(&str, &str); 33] = [
     ("saturate", "saturate.rs"),
     ("send", "channel/command.rs"),
     ("strategy touch", "gateway.rs"),
+    ("venue state", "../web_clients/faults.rs"),
     ("ws connect", "ws.rs"),
 ];
 
