@@ -287,7 +287,8 @@ impl<K: Kernel> Io<K> {
     ///
     /// # Errors
     /// [`Limit::WriteBytes`] or [`Limit::Writes`] when the peer reads too slowly: nothing was
-    /// taken. A stale handle, a shut-down half. A broken stream is not an error here: it completes.
+    /// taken. A stale handle, a shut-down half, what is [watched](Io::watch), whose owner sends. A
+    /// broken stream is not an error here: it completes.
     #[inline]
     pub fn write(
         &mut self,
@@ -310,7 +311,7 @@ impl<K: Kernel> Io<K> {
     ) -> Result<(), IoError> {
         let writes_max = self.config.writes_max;
         let source = self.sources.get(stream)?;
-        if source.kind != Kind::Stream {
+        if source.kind != Kind::Stream || source.watched {
             return Err(IoError::Misuse(Misuse::WrongKind));
         }
         if source.sending != Sending::Open {

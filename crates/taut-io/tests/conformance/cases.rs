@@ -541,7 +541,9 @@ pub fn a_watched_stream_is_read_and_written_by_its_owner<K: Kernel>(kernel: K) {
     let (near, far) = rig.pair();
     rig.io().watch(near).expect("watch");
     rig.io().watch(far).expect("watch");
-    assert_eq!(rig.io().receive(far).err(), Some(IoError::Misuse(Misuse::WrongKind)));
+    let refused = Some(IoError::Misuse(Misuse::WrongKind));
+    assert_eq!(rig.io().receive(far).err(), refused);
+    assert_eq!(rig.io().write(near, b"its owner sends", Some(1)).err(), refused);
     let text: Vec<u8> = (0..200u8).collect();
     let (mut sent, mut got, mut buffer) = (0, Vec::new(), [0; 64]);
     while got.len() < text.len() {
