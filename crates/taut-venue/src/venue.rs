@@ -338,8 +338,8 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
         self.exchange.book(0).expect("the first instrument's book")
     }
 
-    /// What the book of an instrument comes to; nothing when it is not traded here. Allocates; cost:
-    /// linear in its orders.
+    /// What the book of an instrument comes to; nothing when it is not traded here. Allocates.
+    /// Cost: linear in its orders.
     #[must_use]
     pub fn book_state(&self, instrument: InstrumentId) -> Option<BookState> {
         let place = self.exchange.listings.place_of(instrument)?;
