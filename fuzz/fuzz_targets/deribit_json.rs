@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use taut_market_data::deribit::DeribitFeed;
+use taut_market_data::deribit::{BookChannel, DeribitFeed};
 use taut_market_data::okx::OkxFeed;
 use taut_market_data::{ChainConfig, Context, Event, FeedHandler, NamedInstrument, Source};
 use taut_types::{Instrument, InstrumentId, Nanos, Price, Qty, Symbol};
@@ -24,12 +24,14 @@ fuzz_target!(|input: &[u8]| {
     let instrument = Instrument::new(InstrumentId(0), symbol, Price(2), lot).expect("a lot");
     let listed = [NamedInstrument { name: NAME, instrument }];
     let config = ChainConfig { level_capacity: 16, ..ChainConfig::new(&listed) };
-    let mut deribit = DeribitFeed::new(&config, Nanos(0)).expect("an instrument");
+    let channels = [BookChannel::Changes, BookChannel::Grouped, BookChannel::Quote];
+    let mut deribit = channels
+        .map(|channel| DeribitFeed::following(channel, &config, Nanos(0)).expect("an instrument"));
     let mut okx = OkxFeed::new(&config, Nanos(0)).expect("an instrument");
     for (turn, frame) in (0..).zip(input.split(|&byte| byte == b'\n')) {
         let now = Nanos::from_millis(100 * turn);
         let source = if turn % 3 == 0 { Source::LINE_B } else { Source::LINE_A };
-        take(&mut deribit, now, source, frame);
+        deribit.iter_mut().for_each(|feed| take(feed, now, source, frame));
         take(&mut okx, now, source, frame);
     }
 });

@@ -115,6 +115,7 @@ fn a_gateway_that_has_taken_another_instrument_allocates_nothing() {
     let new = NewInstrument {
         instrument: instrument.expect("an instrument"),
         venue_number: InstrumentId(1),
+        name: String::new(),
         group: 0,
         fees: FeeRates::FREE,
         settlement: None,

@@ -25,7 +25,7 @@ use taut_types::{HalfTicks, Instrument, InstrumentId, Nanos, Price, Qty, Side, S
 use taut_venue::flow::{Crowd, SyntheticConfig};
 use taut_venue::{Flow, Venue, VenueConfig};
 use taut_web_venue::binance::{Binance, BinanceSettings};
-use taut_web_venue::{ApiKeySettings, BinanceAccountSettings, SymbolSettings};
+use taut_web_venue::{ApiKeySettings, BinanceAccountSettings, SymbolMarket, SymbolSettings};
 use taut_web_venue::{Door, DoorConfig, Faults, Faulty};
 
 const AT: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 8_080);
@@ -68,6 +68,7 @@ fn instrument(number: usize) -> Instrument {
 fn settings(symbols: usize) -> BinanceSettings {
     let market = |number| SymbolSettings {
         name: name(number),
+        market: SymbolMarket::SpotMarket,
         base: format!("COIN{number}"),
         quote: "USDT".to_owned(),
         tick: "0.5".to_owned(),
@@ -130,6 +131,7 @@ fn feed(symbols: usize, renewed_after: Nanos, now: Nanos) -> (FeedInput, Binance
         snapshot: at("ws://localhost/ws-api/v3".to_owned()),
         snapshot_requests: (0..symbols).map(request).collect(),
         snapshot_limits: SnapshotLimits::of_levels(1_000),
+        symbols: None,
         silence: Nanos::from_secs(20),
         renewed_after,
         tls: None,

@@ -7,6 +7,9 @@ use std::path::Path;
 /// The faults and their tests.
 const FAULTS: &str = include_str!("../production-faults.txt");
 
+/// Whom it may bite, in the order of the file's columns.
+const ADAPTERS: [&str; 3] = ["Deribit", "Binance", "OKX"];
+
 /// Where the tests are: what cargo is told.
 const TARGETS: [&[&str]; 3] = [
     &[
@@ -73,16 +76,16 @@ pub fn run(root: &Path) -> Result<String, String> {
     if is_good { Ok(text) } else { Err(text) }
 }
 
-/// The rows of the file: a fault, and what it says of Deribit and of Binance.
-fn rows(text: &str) -> Result<Vec<(&str, [Cell<'_>; 2])>, String> {
+/// The rows of the file: a fault, and what it says of each adapter.
+fn rows(text: &str) -> Result<Vec<(&str, [Cell<'_>; ADAPTERS.len()])>, String> {
     let lines = text.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
     let row = |line| {
         let mut cells = str::split(line, " | ");
-        match (cells.next(), cells.next(), cells.next(), cells.next()) {
-            (Some(fault), Some(deribit), Some(binance), None) => {
-                Ok((fault, [cell(deribit), cell(binance)]))
-            }
-            _ => Err(format!("no row of fault, Deribit and Binance: {line}")),
+        let fault = cells.next().unwrap_or_default();
+        let cells: Vec<_> = cells.map(cell).collect();
+        match <[Cell<'_>; ADAPTERS.len()]>::try_from(cells) {
+            Ok(cells) => Ok((fault, cells)),
+            Err(_) => Err(format!("no row of a fault and {}: {line}", ADAPTERS.join(", "))),
         }
     };
     lines.map(row).collect()
@@ -108,11 +111,14 @@ fn verdict(line: &str) -> Option<(&str, bool)> {
 }
 
 /// The table, and whether every test that it names is there and well.
-fn table(rows: &[(&str, [Cell<'_>; 2])], verdicts: &BTreeMap<String, bool>) -> (String, bool) {
+fn table(
+    rows: &[(&str, [Cell<'_>; ADAPTERS.len()])],
+    verdicts: &BTreeMap<String, bool>,
+) -> (String, bool) {
     let mut text = "| fault | adapter | verdict |\n|---|---|---|\n".to_owned();
     let (mut shown, mut open, mut wrong) = (0, 0, 0);
     for (fault, cells) in rows {
-        for (adapter, cell) in ["Deribit", "Binance"].iter().zip(cells) {
+        for (adapter, cell) in ADAPTERS.iter().zip(cells) {
             let verdict = match cell {
                 Cell::Never(why) => format!("does not apply: {why}"),
                 Cell::Open(why) => {
@@ -154,14 +160,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_file_is_rows_of_two_adapters() {
+    fn the_file_has_a_cell_for_every_adapter() {
         let rows = rows(FAULTS).expect("rows");
         assert!(rows.len() >= 29, "{}", rows.len());
     }
 
     #[test]
     fn a_test_that_failed_or_is_not_there_is_no_verdict() {
-        let rows = rows("a | x::one | - why\nb | two, three | ? not yet\n").expect("rows");
+        let text = "a | x::one | - why | x::one\nb | two, three | ? not yet | - never\n";
+        let rows = rows(text).expect("rows");
         let well: Vec<(String, bool)> = ["test m::x::one ... ok", "test m::two ... FAILED"]
             .iter()
             .filter_map(|line| verdict(line))
@@ -170,9 +177,12 @@ mod tests {
         let (text, is_good) = table(&rows, &well.into_iter().collect());
         assert!(!is_good);
         let expected = "| a | Deribit | ok (1) |\n| a | Binance | does not apply: why |\n\
+                        | a | OKX | ok (1) |\n\
                         | b | Deribit | FAILED: two; there is no three |\n\
                         | b | Binance | not shown: not yet |\n\
-                        faults: 1 shown, 1 not shown, 1 failed";
+                        | b | OKX | does not apply: never |\n\
+                        faults: 2 shown, 1 not shown, 1 failed";
         assert!(text.ends_with(expected), "{text}");
+        assert!(super::rows("a | x::one | - why\n").is_err(), "a cell is missing");
     }
 }

@@ -33,8 +33,8 @@ The project's own tools.
                             there
   cargo xtask clients       have strangers' clients trade against the venues that we play: a table
                             of client, step and verdict (fetches them once, into target/clients)
-  cargo xtask faults        run the tests of what bites in production at Deribit and at Binance: a
-                            table of fault, adapter and verdict
+  cargo xtask faults        run the tests of what bites in production at Deribit, Binance and OKX:
+                            a table of fault, adapter and verdict
   cargo xtask fix-suites [DEFINITIONS DICTIONARIES]
                             play the acceptance scripts of QuickFIX/Go and QuickFIX/J (needs Go and
                             Maven), or those of a folder SUITE/VERSION/*.def, against `taut fix

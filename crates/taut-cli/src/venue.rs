@@ -73,7 +73,8 @@ enum Verb {
         /// What it does from now on
         what: CrowdVerb,
     },
-    /// Halt an instrument of taut's own venue that runs: it takes no new order, as its feed says
+    /// Halt an instrument of a venue that runs, taut's own or one as Deribit: it takes no new
+    /// order, as its feed says
     Halt(OfVenue),
     /// Have it trade again
     Resume(OfVenue),

@@ -13,7 +13,7 @@ mod reader;
 
 pub(crate) use execution::Origin;
 pub use notes::{DropCopies, DropCopyNews, DropCopyServer, Executions};
-pub use reader::{CopyReader, CopyReaderSettings, VenueCopies};
+pub use reader::{CopiedVenue, CopyReader, CopyReaderSettings, VenueCopies};
 
 #[cfg(test)]
 mod tests;

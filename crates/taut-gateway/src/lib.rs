@@ -27,6 +27,7 @@ mod config;
 mod counters;
 mod credits;
 mod drop_copy;
+mod ended;
 mod error;
 mod feed;
 mod fees;
@@ -64,8 +65,8 @@ pub use config::{
 };
 pub use counters::{GatewayCounters, StrategyCounters};
 pub use drop_copy::{
-    CopyReader, CopyReaderSettings, DropCopies, DropCopyNews, DropCopyServer, Executions,
-    VenueCopies,
+    CopiedVenue, CopyReader, CopyReaderSettings, DropCopies, DropCopyNews, DropCopyServer,
+    Executions, VenueCopies,
 };
 pub use error::GatewayError;
 pub use feed::{FeedInput, FeedSocket, FeedSockets};
@@ -100,7 +101,7 @@ pub use runner::{DetachedStrategy, StrategyRunner};
 pub use strategy::{State, Strategy, Trading};
 pub use stream::{
     DeribitStream, DeribitStreamSettings, FeedSession, FeedStreams, OkxStream, OkxStreamSettings,
-    SnapshotLimits, StreamAddress, StreamCounters, StreamSession, VenueTerms,
+    SnapshotLimits, StreamAddress, StreamCounters, StreamSession, SymbolStreams, VenueTerms,
 };
 pub use touch::{TouchConfig, TouchStrategy};
 pub use venue_clock::ClockReading;

@@ -31,13 +31,15 @@ impl<F: FeedHandler> Market<F> {
         Self { feed, changes, statistics, statuses }
     }
 
-    /// Follows one more instrument, whose number is below the count.
+    /// Follows one more instrument, whose number is below the count, by the venue's number and name
+    /// of it.
     pub(crate) fn follow(
         &mut self,
         instrument: &Instrument,
         number: InstrumentId,
+        name: &str,
     ) -> Result<(), FollowError> {
-        self.feed.follow(instrument, number)
+        self.feed.follow(instrument, number, name.as_bytes())
     }
 
     /// Takes a frame; [`Market::events`] holds what it changed. The tick began at `received`: when
@@ -140,6 +142,15 @@ impl<F: FeedHandler> Market<F> {
     /// Whether an instrument trades, if the feed has said so.
     pub(crate) fn status(&self, instrument: InstrumentId) -> Option<TradingStatus> {
         self.statuses.get(instrument.0 as usize).copied().flatten()
+    }
+
+    /// Whether an instrument can be traded, as far as the feed has said.
+    pub(crate) fn order_status(&self, instrument: InstrumentId) -> InstrumentStatus {
+        match self.status(instrument) {
+            Some(status) => status_of(status),
+            None if self.feed.tells_status() => InstrumentStatus::Halted,
+            None => InstrumentStatus::Trading,
+        }
     }
 
     /// Whether every book can be trusted.

@@ -11,12 +11,14 @@ use crate::Gateway;
 use crate::error::GatewayError;
 
 /// An instrument that a gateway takes while it runs ([`Gateway::add_instrument`]).
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct NewInstrument {
     /// The instrument, whose number is the next one: as many as the gateway has.
     pub instrument: Instrument,
     /// The venue's number of it, where its feed numbers instruments; else its own.
     pub venue_number: InstrumentId,
+    /// The venue's name of it, where it names instruments by texts; else its symbol.
+    pub name: String,
     /// The group that it belongs to in permissions.
     pub group: u8,
     /// What its trades cost of which the venue's reports say nothing.

@@ -105,6 +105,8 @@ pub(crate) struct OrderSession<H> {
     beside: Option<Beside>,
     phase: Phase,
     back_off: BackOff,
+    /// How long to wait at the least before the next attempt, as the connection's end said.
+    wait_min: Nanos,
     /// Whether it was ever connected.
     was_connected: bool,
     /// Whether all trading is stopped only because the gateway is about to end.
@@ -118,6 +120,8 @@ pub(crate) struct OrderSession<H> {
     instruments: Vec<Instrument>,
     /// For how many instruments there is room.
     instrument_capacity: usize,
+    /// Those that were added, and of which the venue has not said that it has them as we do.
+    uncompared: Vec<InstrumentId>,
     table: OrderTable,
     risk: Risk,
     positions: Positions,

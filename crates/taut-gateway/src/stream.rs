@@ -1,6 +1,8 @@
 //! A feed over WebSocket: one connection brings the frames, another one answers who asks for the
 //! book.
 
+mod added;
+mod binance;
 mod deribit;
 mod end;
 mod okx;
@@ -18,6 +20,8 @@ use taut_net::{TlsClientConfig, WsStream};
 use taut_sys::{random_bytes, utc};
 use taut_types::{InstrumentId, Nanos};
 
+use added::Added;
+pub use added::SymbolStreams;
 pub use deribit::{DeribitStream, DeribitStreamSettings};
 use end::{End, Frames, Took};
 pub use okx::{OkxStream, OkxStreamSettings};
@@ -47,6 +51,8 @@ pub struct FeedStreams {
     pub snapshot_requests: Vec<String>,
     /// What these may cost.
     pub snapshot_limits: SnapshotLimits,
+    /// How symbols are followed that are added; without it none are.
+    pub symbols: Option<SymbolStreams>,
     /// A stream that brings no data for so long is given up, though the venue's pings come.
     pub silence: Nanos,
     /// A stream of this age, or one whose end the venue announces, gets a second connection beside
@@ -69,6 +75,8 @@ pub(crate) struct Streams {
     ends: Vec<End>,
     /// What is said on the stream.
     session: Option<Box<dyn StreamSession>>,
+    /// What was added since the stream's URL was made.
+    added: Added,
     snapshots: SnapshotBudget,
     back_off: BackOff,
     frames: Frames,
@@ -89,6 +97,7 @@ impl Streams {
             config,
             ends,
             session: None,
+            added: Added::default(),
             back_off: BackOff::new(RECONNECT, RECONNECT_MAX),
             frames: Frames::new(),
             hot,
@@ -104,6 +113,7 @@ impl Streams {
             stream,
             snapshot_requests: Vec::new(),
             snapshot_limits: SnapshotLimits::of_levels(0),
+            symbols: None,
             // The session gives itself up.
             silence: Nanos::MAX,
             renewed_after: Nanos::MAX,
@@ -123,6 +133,7 @@ impl Streams {
         let mut given_up = self.look_after_session(io, now);
         given_up = given_up.or_else(|| self.give_up_silent(io, now));
         given_up = given_up.or_else(|| self.renew(io, now));
+        given_up = given_up.or_else(|| self.ask_for_added(io, now));
         let Self { ends, config, back_off, .. } = self;
         for end in ends {
             if end.connect_if_due(io, config.of(end.source), now) {
@@ -181,6 +192,27 @@ impl Streams {
         Some(source)
     }
 
+    /// Asks the streams that stand for what was added since they were connected; one that does not
+    /// answer is given up: the next one has all of it in its URL.
+    fn ask_for_added(&mut self, io: &mut Io<impl Kernel>, now: Nanos) -> Option<Source> {
+        let Self { ends, added, back_off, disconnects, .. } = self;
+        for end in ends.iter_mut().filter(|end| end.source != Source::SNAPSHOT) {
+            if end.is_up() && end.asked.is_late(now) {
+                *disconnects += 1;
+                end.end(io, now + back_off.wait(jitter(now)));
+                return Some(end.source);
+            }
+            if end.is_open()
+                && let Some(request) = added.poll_request(&mut end.asked, now)
+                && let Some(ws) = end.ws()
+                && ws.outbox().text(&request).is_ok()
+            {
+                ws.flush(io);
+            }
+        }
+        None
+    }
+
     /// Takes a completion, if it is one of a connection's: then [`Streams::frames`] has what it
     /// brought, and this the source whose connection it ended.
     pub(crate) fn handle(
@@ -189,12 +221,16 @@ impl Streams {
         completion: &Completion<'_>,
     ) -> Option<Option<Source>> {
         self.frames.clear();
-        let Self { config, ends, frames, hot, .. } = self;
+        let Self { config, ends, added, frames, hot, .. } = self;
         let mut taken = None;
         for (place, end) in ends.iter_mut().enumerate() {
             let is_hot = *hot && end.source != Source::SNAPSHOT;
             let at = (config.of(end.source), config.tls.as_ref());
+            let was_up = end.is_up();
             let took = end.handle(io, completion, at, is_hot, frames);
+            if !was_up && end.is_up() {
+                end.asked = added.connected();
+            }
             if took != Took::NotOurs {
                 taken = Some((place, took));
                 break;
@@ -224,12 +260,21 @@ impl Streams {
 
     /// Notes what the frames at hand say of their connection.
     fn note(&mut self, now: Nanos, place: usize) {
-        let Self { session: None, ends, frames, back_off, snapshots, .. } = self else {
+        let Self { session: None, ends, added, frames, back_off, snapshots, .. } = self else {
             // A session says itself when it is settled.
             return;
         };
         for (_, frame) in frames.iter().filter(|(source, _)| *source == Source::SNAPSHOT) {
             snapshots.handle_answer(now, frame);
+        }
+        // Only Binance's feeds have streams without a session.
+        if let Some(end) = ends.get_mut(place) {
+            end.is_ending |= frames.iter().any(|(_, frame)| binance::announces_end(frame));
+        }
+        let of_stream = frames.iter().filter(|(source, _)| *source != Source::SNAPSHOT);
+        for (_, answer) in of_stream.filter(|(_, frame)| added::is_answer(frame)) {
+            let end = ends.get_mut(place);
+            end.into_iter().for_each(|end| added.answered(&mut end.asked, answer));
         }
         let is_stable = |end: &&End| place == 0 && now.since(end.since) >= STABLE;
         if !frames.is_empty() && ends.get(place).filter(is_stable).is_some() {
@@ -262,9 +307,46 @@ impl Streams {
         Some(source)
     }
 
-    /// The frames that the last completion brought, in their order.
+    /// The frames that the last completion brought, in their order; of a stream without a session
+    /// the data alone.
     pub(crate) fn frames(&self) -> impl Iterator<Item = (Source, &[u8])> {
-        self.frames.iter()
+        let has_session = self.session.is_some();
+        let is_data = move |(source, frame): &(Source, &[u8])| {
+            has_session || *source == Source::SNAPSHOT || !added::is_answer(frame)
+        };
+        self.frames.iter().filter(is_data)
+    }
+
+    /// Whether instruments may be added.
+    pub(crate) fn takes_instruments(&self) -> bool {
+        match &self.session {
+            Some(session) => session.takes_instruments(),
+            None => self.config.symbols.is_some(),
+        }
+    }
+
+    /// Follows one more instrument behind the others, by the venue's name of it. Whether the venue
+    /// is asked what it is.
+    pub(crate) fn add_instrument(&mut self, io: &mut Io<impl Kernel>, name: &str) -> bool {
+        let now = io.now();
+        let Self { session, ends, config, added, .. } = self;
+        if let Some(session) = session {
+            let asks = session.add_instrument(now, name);
+            if let Some(ws) = ends.first_mut().and_then(End::ws) {
+                say(io, ws, session.as_mut());
+            }
+            return asks;
+        }
+        let FeedStreams { stream, snapshot_requests, symbols: Some(symbols), .. } = config else {
+            return false;
+        };
+        snapshot_requests.push(symbols.snapshot_request_of(snapshot_requests.len(), name));
+        for name in symbols.streams_of(name) {
+            stream.url.push('/');
+            stream.url.push_str(&name);
+            added.push(name);
+        }
+        false
     }
 
     /// Asks for the book of an instrument; whether there was somebody to ask.
@@ -287,9 +369,12 @@ impl Streams {
         true
     }
 
-    /// What the venue said last when it refused a session.
+    /// What the venue said last when it refused a session, or a WebSocket.
     pub(crate) fn last_refusal(&self) -> &str {
-        self.session.as_ref().map_or("", |session| session.last_refusal())
+        let of_added = self.added.last_words.as_str();
+        let said = self.session.as_ref().map_or(of_added, |session| session.last_refusal());
+        let mut all = std::iter::once(said).chain(self.ends.iter().map(|end| end.refusal.as_str()));
+        all.find(|said| !said.is_empty()).unwrap_or_default()
     }
 
     /// Connections that ended unasked, or could not be made.
@@ -299,7 +384,8 @@ impl Streams {
 
     /// What was not the rule on the stream.
     pub(crate) fn counters(&self) -> StreamCounters {
-        self.session.as_ref().map_or_else(StreamCounters::default, |session| session.counters())
+        let of_added = StreamCounters { refused: self.added.refused, ..StreamCounters::default() };
+        self.session.as_ref().map_or(of_added, |session| session.counters())
     }
 
     /// What the venue says of an instrument.

@@ -296,6 +296,27 @@ pub enum Statistic {
     /// What a perpetual's longs pay its shorts, as the venue says now, in billionths of the
     /// position for eight hours.
     Funding(i64),
+    /// The volatility of an option's mark price, of a year, in billionths: 1_207_400_000 is
+    /// 120.74 %.
+    MarkVolatility(i64),
+    /// That of its best bid; 0 when nobody bids.
+    BidVolatility(i64),
+    /// That of its best offer; 0 when nobody offers.
+    AskVolatility(i64),
+    /// The price from which the venue values an option: that of the future with its expiry, say.
+    Underlying(Price),
+    /// The interest rate with which it does, in billionths.
+    InterestRate(i64),
+    /// How far an option's price follows the underlying, in billionths, as are the other greeks.
+    Delta(i64),
+    /// How far the delta follows the underlying.
+    Gamma(i64),
+    /// What a day costs.
+    Theta(i64),
+    /// What a percent of volatility is worth.
+    Vega(i64),
+    /// What a percent of interest is worth.
+    Rho(i64),
     /// The venue has taken this one back: it is not known any more.
     Withdrawn(Figure),
 }
@@ -324,11 +345,31 @@ pub enum Figure {
     Index = 8,
     /// What longs pay shorts.
     Funding = 9,
+    /// The volatility of the mark price.
+    MarkVolatility = 10,
+    /// The volatility of the best bid.
+    BidVolatility = 11,
+    /// The volatility of the best offer.
+    AskVolatility = 12,
+    /// The price from which an option is valued.
+    Underlying = 13,
+    /// The interest rate with which it is.
+    InterestRate = 14,
+    /// How far an option's price follows the underlying.
+    Delta = 15,
+    /// How far the delta follows the underlying.
+    Gamma = 16,
+    /// What a day costs.
+    Theta = 17,
+    /// What volatility is worth.
+    Vega = 18,
+    /// What interest is worth.
+    Rho = 19,
 }
 
 impl Figure {
     /// All of them, by their numbers.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 20] = [
         Self::Open,
         Self::High,
         Self::Low,
@@ -339,6 +380,16 @@ impl Figure {
         Self::Mark,
         Self::Index,
         Self::Funding,
+        Self::MarkVolatility,
+        Self::BidVolatility,
+        Self::AskVolatility,
+        Self::Underlying,
+        Self::InterestRate,
+        Self::Delta,
+        Self::Gamma,
+        Self::Theta,
+        Self::Vega,
+        Self::Rho,
     ];
 }
 
@@ -359,6 +410,16 @@ impl Statistic {
             Self::Mark(price) => (8, price.0),
             Self::Index(price) => (9, price.0),
             Self::Funding(rate) => (10, rate),
+            Self::MarkVolatility(volatility) => (11, volatility),
+            Self::BidVolatility(volatility) => (12, volatility),
+            Self::AskVolatility(volatility) => (13, volatility),
+            Self::Underlying(price) => (14, price.0),
+            Self::InterestRate(rate) => (15, rate),
+            Self::Delta(greek) => (16, greek),
+            Self::Gamma(greek) => (17, greek),
+            Self::Theta(greek) => (18, greek),
+            Self::Vega(greek) => (19, greek),
+            Self::Rho(greek) => (20, greek),
             Self::Withdrawn(figure) => (WITHDRAWN, figure as i64),
         }
     }
@@ -375,6 +436,16 @@ impl Statistic {
             8 => Self::Mark(Price(value)),
             9 => Self::Index(Price(value)),
             10 => Self::Funding(value),
+            11 => Self::MarkVolatility(value),
+            12 => Self::BidVolatility(value),
+            13 => Self::AskVolatility(value),
+            14 => Self::Underlying(Price(value)),
+            15 => Self::InterestRate(value),
+            16 => Self::Delta(value),
+            17 => Self::Gamma(value),
+            18 => Self::Theta(value),
+            19 => Self::Vega(value),
+            20 => Self::Rho(value),
             WITHDRAWN => {
                 let number = usize::try_from(value).ok()?;
                 Self::Withdrawn(*Figure::ALL.get(number)?)

@@ -111,8 +111,9 @@ pub trait FeedHandler {
     fn apply(&mut self, frame: Self::Frame<'_>, sink: &mut impl MarketSink);
 
     /// Follows one more instrument, in room that was taken when the handler was built. `number` is
-    /// the venue's number of the instrument, where its frames number them. The new book is not
-    /// sound until its snapshot is in; the other books are as they were.
+    /// the venue's number of the instrument, where its frames number them, and `name` the venue's
+    /// name, where they name them. The new book is not sound until its snapshot is in; the other
+    /// books are as they were.
     ///
     /// # Errors
     /// When the instrument cannot be followed; then nothing has changed.
@@ -120,6 +121,7 @@ pub trait FeedHandler {
         &mut self,
         _instrument: &Instrument,
         _number: InstrumentId,
+        _name: &[u8],
     ) -> Result<(), FollowError> {
         Err(FollowError::Fixed)
     }
@@ -210,6 +212,10 @@ pub enum FollowError {
     SameNumber(InstrumentId),
     /// The number is above 2^20.
     NumberTooHigh(InstrumentId),
+    /// An instrument that is followed has this name, or the venue has no such names.
+    Name,
+    /// The venue's amounts cannot be counted in its lot.
+    Lot,
 }
 
 impl fmt::Display for FollowError {
@@ -225,6 +231,10 @@ impl fmt::Display for FollowError {
             Self::NumberTooHigh(InstrumentId(number)) => {
                 write!(f, "the instrument number {number} is above 2^20")
             }
+            Self::Name => {
+                f.write_str("another instrument has this name, or it is none of the venue's")
+            }
+            Self::Lot => f.write_str("the venue's amounts cannot be counted in this lot"),
         }
     }
 }

@@ -4,15 +4,15 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 /// A table from a name to its place among the names. Names are told apart byte by byte: case
-/// matters. It allocates when it is built and never again.
+/// matters. It allocates when it is built and when a name is added.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Names {
     /// All names, one behind the other.
-    bytes: Box<[u8]>,
+    bytes: Vec<u8>,
     /// Where each of them stands there.
-    spans: Box<[(u32, u32)]>,
-    /// Places by their names' hashes; the length is a power of two, and half of it is
-    /// [`VACANT`].
+    spans: Vec<(u32, u32)>,
+    /// Places by their names' hashes; the length is a power of two, and half of it at the least
+    /// is [`VACANT`].
     slots: Box<[u32]>,
 }
 
@@ -21,23 +21,44 @@ const VACANT: u32 = u32::MAX;
 impl Names {
     /// A table of these; of a name that comes twice the first place counts.
     pub(crate) fn new<'n>(names: impl Iterator<Item = &'n [u8]>) -> Self {
-        let mut bytes = Vec::new();
-        let mut spans = Vec::new();
-        for name in names {
-            let from = bytes.len() as u32;
-            bytes.extend_from_slice(name);
-            spans.push((from, bytes.len() as u32));
-        }
-        let slot_count = (2 * spans.len()).next_power_of_two().max(2);
-        let slots = alloc::vec![VACANT; slot_count].into_boxed_slice();
-        let mut table = Self { bytes: bytes.into(), spans: spans.into(), slots };
-        for place in 0..table.spans.len() {
-            let slot = table.slot(table.name(place));
-            if let Some(slot) = table.slots.get_mut(slot).filter(|slot| **slot == VACANT) {
-                *slot = place as u32;
-            }
-        }
+        let mut table = Self::default();
+        names.for_each(|name| table.push(name));
+        table.enter_all();
         table
+    }
+
+    /// Takes a name behind the others, unless it has a place; whether it was taken.
+    pub(crate) fn add(&mut self, name: &[u8]) -> bool {
+        if self.place(name).is_some() {
+            return false;
+        }
+        self.push(name);
+        if 2 * self.spans.len() > self.slots.len() {
+            self.enter_all();
+        } else {
+            self.enter(self.spans.len() - 1);
+        }
+        true
+    }
+
+    fn push(&mut self, name: &[u8]) {
+        let from = self.bytes.len() as u32;
+        self.bytes.extend_from_slice(name);
+        self.spans.push((from, self.bytes.len() as u32));
+    }
+
+    /// Has every name found by its hash.
+    fn enter_all(&mut self) {
+        let slot_count = (2 * self.spans.len()).next_power_of_two().max(2);
+        self.slots = alloc::vec![VACANT; slot_count].into_boxed_slice();
+        (0..self.spans.len()).for_each(|place| self.enter(place));
+    }
+
+    fn enter(&mut self, place: usize) {
+        let slot = self.slot(self.name(place));
+        if let Some(slot) = self.slots.get_mut(slot).filter(|slot| **slot == VACANT) {
+            *slot = place as u32;
+        }
     }
 
     /// The place of a name. Cost: a hash, eight bytes at a time, and mostly one comparison.
@@ -109,5 +130,21 @@ mod tests {
         }
         assert_eq!(Names::default().place(b"X"), None);
         assert_eq!(Names::new([&b"X"[..], b"Y", b"X"].into_iter()).place(b"X"), Some(0));
+    }
+
+    #[test]
+    fn a_name_that_is_added_has_the_next_place_and_no_other_one_moves() {
+        for first in 0..5 {
+            let names: Vec<String> = (0..200).map(|at| format!("ETH-{at}")).collect();
+            let mut table = Names::new(names.iter().take(first).map(String::as_bytes));
+            for count in first..names.len() {
+                assert!(table.add(names[count].as_bytes()));
+                assert!(!table.add(names[count / 2].as_bytes()), "it has a place");
+                for (at, name) in names.iter().enumerate() {
+                    assert_eq!(table.place(name.as_bytes()), (at <= count).then_some(at));
+                }
+            }
+        }
+        assert!(Names::default().add(b"X"));
     }
 }

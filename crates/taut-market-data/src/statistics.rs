@@ -29,6 +29,27 @@ pub struct SessionStatistics {
     /// What a perpetual's longs pay its shorts, in billionths of the position for eight hours; no
     /// trade says it.
     pub funding: Option<i64>,
+    /// The volatility of an option's mark price, of a year, in billionths; no trade says it, nor
+    /// what follows.
+    pub mark_volatility: Option<i64>,
+    /// That of its best bid; 0 when nobody bids.
+    pub bid_volatility: Option<i64>,
+    /// That of its best offer; 0 when nobody offers.
+    pub ask_volatility: Option<i64>,
+    /// The price from which the venue values an option.
+    pub underlying: Option<Price>,
+    /// The interest rate with which it does, in billionths.
+    pub interest_rate: Option<i64>,
+    /// How far an option's price follows the underlying, in billionths, as are the other greeks.
+    pub delta: Option<i64>,
+    /// How far the delta follows the underlying.
+    pub gamma: Option<i64>,
+    /// What a day costs.
+    pub theta: Option<i64>,
+    /// What a percent of volatility is worth.
+    pub vega: Option<i64>,
+    /// What a percent of interest is worth.
+    pub rho: Option<i64>,
 }
 
 impl SessionStatistics {
@@ -66,6 +87,16 @@ impl SessionStatistics {
             Statistic::Mark(price) => self.mark = Some(price),
             Statistic::Index(price) => self.index = Some(price),
             Statistic::Funding(rate) => self.funding = Some(rate),
+            Statistic::MarkVolatility(volatility) => self.mark_volatility = Some(volatility),
+            Statistic::BidVolatility(volatility) => self.bid_volatility = Some(volatility),
+            Statistic::AskVolatility(volatility) => self.ask_volatility = Some(volatility),
+            Statistic::Underlying(price) => self.underlying = Some(price),
+            Statistic::InterestRate(rate) => self.interest_rate = Some(rate),
+            Statistic::Delta(greek) => self.delta = Some(greek),
+            Statistic::Gamma(greek) => self.gamma = Some(greek),
+            Statistic::Theta(greek) => self.theta = Some(greek),
+            Statistic::Vega(greek) => self.vega = Some(greek),
+            Statistic::Rho(greek) => self.rho = Some(greek),
             Statistic::Withdrawn(figure) => match figure {
                 Figure::Open => self.open = None,
                 Figure::High => self.high = None,
@@ -77,6 +108,16 @@ impl SessionStatistics {
                 Figure::Mark => self.mark = None,
                 Figure::Index => self.index = None,
                 Figure::Funding => self.funding = None,
+                Figure::MarkVolatility => self.mark_volatility = None,
+                Figure::BidVolatility => self.bid_volatility = None,
+                Figure::AskVolatility => self.ask_volatility = None,
+                Figure::Underlying => self.underlying = None,
+                Figure::InterestRate => self.interest_rate = None,
+                Figure::Delta => self.delta = None,
+                Figure::Gamma => self.gamma = None,
+                Figure::Theta => self.theta = None,
+                Figure::Vega => self.vega = None,
+                Figure::Rho => self.rho = None,
             },
         }
     }
@@ -84,7 +125,9 @@ impl SessionStatistics {
     /// Every figure that is known.
     pub fn all(&self) -> impl Iterator<Item = Statistic> {
         let Self { open, high, low, last, settlement, volume, open_interest, .. } = *self;
-        let Self { mark, index, funding, .. } = *self;
+        let Self { mark, index, funding, underlying, interest_rate, .. } = *self;
+        let Self { mark_volatility, bid_volatility, ask_volatility, .. } = *self;
+        let Self { delta, gamma, theta, vega, rho, .. } = *self;
         let prices = [
             open.map(Statistic::Open),
             high.map(Statistic::High),
@@ -93,10 +136,24 @@ impl SessionStatistics {
             settlement.map(Statistic::Settlement),
             mark.map(Statistic::Mark),
             index.map(Statistic::Index),
+            underlying.map(Statistic::Underlying),
         ];
         let volume = (volume != Lots::ZERO).then_some(Statistic::Volume(volume));
         let open_interest = open_interest.map(Statistic::OpenInterest);
-        let others = [volume, open_interest, funding.map(Statistic::Funding)];
+        let others = [
+            volume,
+            open_interest,
+            funding.map(Statistic::Funding),
+            mark_volatility.map(Statistic::MarkVolatility),
+            bid_volatility.map(Statistic::BidVolatility),
+            ask_volatility.map(Statistic::AskVolatility),
+            interest_rate.map(Statistic::InterestRate),
+            delta.map(Statistic::Delta),
+            gamma.map(Statistic::Gamma),
+            theta.map(Statistic::Theta),
+            vega.map(Statistic::Vega),
+            rho.map(Statistic::Rho),
+        ];
         prices.into_iter().chain(others).flatten()
     }
 }
@@ -130,6 +187,16 @@ mod tests {
             Statistic::Mark(price),
             Statistic::Index(price),
             Statistic::Funding(-5),
+            Statistic::MarkVolatility(1),
+            Statistic::BidVolatility(0),
+            Statistic::AskVolatility(2),
+            Statistic::Underlying(price),
+            Statistic::InterestRate(-1),
+            Statistic::Delta(-3),
+            Statistic::Gamma(4),
+            Statistic::Theta(-5),
+            Statistic::Vega(6),
+            Statistic::Rho(7),
         ] {
             statistics.set(known);
         }

@@ -288,9 +288,35 @@ mod tests {
     }
 
     #[test]
+    fn the_number_of_a_figure_is_for_ever() {
+        let price = Price(5);
+        let numbered = [
+            (0, Statistic::Open(price)),
+            (1, Statistic::High(price)),
+            (2, Statistic::Low(price)),
+            (3, Statistic::Last(price)),
+            (4, Statistic::Settlement(price)),
+            (5, Statistic::Volume(Lots(5))),
+            (6, Statistic::OpenInterest(Lots(5))),
+            (7, Statistic::Withdrawn(Figure::Volume)),
+            (8, Statistic::Mark(price)),
+            (9, Statistic::Index(price)),
+            (10, Statistic::Funding(5)),
+            (11, Statistic::MarkVolatility(5)),
+            (20, Statistic::Rho(5)),
+        ];
+        for (number, statistic) in numbered {
+            assert_eq!(statistic.parts(), (number, 5));
+        }
+        for (number, figure) in (0..).zip(Figure::ALL) {
+            assert_eq!(Statistic::Withdrawn(figure).parts(), (7, number));
+        }
+    }
+
+    #[test]
     fn every_event_is_itself_again() {
         let kinds = kinds();
-        assert_eq!(kinds.len(), 12 + 5 + 3 + 4 + 5 + 8 + 10 + 10);
+        assert_eq!(kinds.len(), 12 + 5 + 3 + 4 + 5 + 8 + 20 + 20);
         for kind in kinds {
             let event = Event {
                 instrument: InstrumentId::UNKNOWN,

@@ -3,10 +3,10 @@
 mod support;
 
 use support::{capture, decode, oracle};
-use taut_market_data::binance::{BinanceJson, DepthBook, FrameKind};
-use taut_market_data::{Context, Event};
+use taut_market_data::binance::{BinanceConfig, BinanceFeeds, BinanceJson, DepthBook, FrameKind};
+use taut_market_data::{Context, Event, EventKind, FeedHandler, Soundness, Source, Staleness};
 use taut_testkit::{Random, mutate_json};
-use taut_types::Nanos;
+use taut_types::{Instrument, InstrumentId, Nanos, Price, Qty, Symbol};
 
 const CAPTURES: [&str; 2] = ["spot_btcusdt_20240808.gz", "usdm_btcusdt_20240808.gz"];
 
@@ -251,4 +251,44 @@ fn times_are_milliseconds_or_microseconds() {
         let told = decode(&mut BinanceJson::default(), frame.as_bytes()).unwrap();
         assert_eq!(told[0].exchange_time, Nanos(nanos));
     }
+}
+
+/// As a gateway follows it: what the combined stream brought, and the snapshot as an answer.
+#[test]
+fn the_recorded_book_of_futures_is_followed_without_a_gap() {
+    let Some(frames) = capture(CAPTURES[1]) else { return };
+    let symbol = Symbol::new(b"BTCUSDT").unwrap();
+    let (tick, lot) = (Price(100_000_000), Qty { mantissa: 1, decimals: 3 });
+    let instrument = Instrument::new(InstrumentId(0), symbol, tick, lot).unwrap();
+    let config = BinanceConfig { snapshot_limit: Some(1_000), ..BinanceConfig::new(instrument) };
+    let mut feeds = BinanceFeeds::new(&[("BTCUSDT", config)], frames[0].0).unwrap();
+    let (mut trades, mut sound) = (0, 0);
+    let mut sink = |_: &Context<'_>, event: &Event| {
+        trades += u64::from(matches!(event.kind, EventKind::Trade(_)));
+    };
+    for (now, frame) in &frames {
+        let is_update = frame.starts_with(b"{\"stream\"");
+        let answer = [b"{\"id\":0,\"status\":200,\"result\":", frame.as_slice(), b"}"].concat();
+        let (source, frame) =
+            if is_update { (Source::LINE_A, frame) } else { (Source::SNAPSHOT, &answer) };
+        if let Some(frame) = feeds.decode(*now, source, frame) {
+            feeds.apply(frame, &mut sink);
+        }
+        feeds.recover(*now, &mut sink);
+        let soundness = feeds.soundness(InstrumentId(0));
+        sound += u64::from(soundness == Soundness::Sound);
+        let is_expected = matches!(
+            soundness,
+            Soundness::Sound | Soundness::Stale(Staleness::Joining | Staleness::BeyondSnapshot)
+        );
+        assert!(is_expected, "{soundness:?}");
+    }
+    let counters = feeds.counters();
+    assert_eq!((counters.gaps, counters.malformed, counters.snapshots), (0, 0, 1), "{counters:?}");
+    println!(
+        "{} frames, {} updates, {trades} trades, {sound} sound",
+        frames.len(),
+        counters.applied
+    );
+    assert!(counters.applied > 6_000 && trades > 1_000 && sound > 50_000);
 }

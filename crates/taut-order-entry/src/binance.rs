@@ -6,6 +6,7 @@
 mod answer;
 mod code;
 mod execution;
+mod rate_limit;
 mod reference;
 mod request;
 mod signature;
@@ -17,6 +18,7 @@ pub use answer::{
 };
 pub use code::{ErrorAnswer, Outcome};
 pub use execution::{Event, Execution, ExecutionKind, read_event};
+pub use rate_limit::{RateLimit, RateLimitKind, read_rate_limits};
 pub use reference::{Filter, Filters, SymbolAnswer, read_symbols};
 pub use request::{NewOrder, OrderKind, Request, SelfTrade, Stamp, Which};
 pub use signature::{

@@ -5,9 +5,9 @@ use std::path::Path;
 use proptest::prelude::*;
 use serde_json::Value;
 use taut_order_entry::binance::{
-    Event, ExecutionKind, Filter, Filters, Frame, NewOrder, Order, OrderStatus, Request, SelfTrade,
-    Stamp, Step, Which, read_amended, read_event, read_frame, read_order, read_orders,
-    read_replaced, read_symbols,
+    Event, ExecutionKind, Filter, Filters, Frame, NewOrder, Order, OrderStatus, RateLimit,
+    RateLimitKind, Request, SelfTrade, Stamp, Step, Which, read_amended, read_event, read_frame,
+    read_order, read_orders, read_rate_limits, read_replaced, read_symbols,
 };
 use taut_types::{OrderFlags, OrderType, Price, Qty, Side, TimeInForce};
 
@@ -74,6 +74,49 @@ fn orders_in_answers_are_as_they_were_recorded() {
     })
     .unwrap();
     assert_eq!(Some(read), value["result"].as_array().map(Vec::len));
+}
+
+#[test]
+fn an_answer_says_what_the_venue_has_counted() {
+    let read = |limits: &str| {
+        let frame = format!(r#"{{"id":7,"status":200,"rateLimits":{limits},"result":{{}}}}"#);
+        let Frame::Answer(answer) = read_frame(frame.as_bytes()).expect("a frame") else {
+            panic!("no answer: {frame}")
+        };
+        let mut all = Vec::new();
+        read_rate_limits(answer.limits, |limit| all.push(limit)).map(|()| all)
+    };
+    let (weight, orders) = (RateLimitKind::Weight, RateLimitKind::Orders);
+    let all = concat!(
+        r#"[{"rateLimitType":"ORDERS","interval":"SECOND","intervalNum":10,"limit":50,"#,
+        r#""count":12},{"rateLimitType":"ORDERS","interval":"DAY","intervalNum":1,"#,
+        r#""limit":160000,"count":4043},"#,
+        r#"{"count":321,"limit":6000,"new":[1],"intervalNum":1,"interval":"MINUTE","#,
+        r#""rateLimitType":"REQUEST_WEIGHT"}]"#
+    );
+    let expected = [
+        RateLimit { kind: orders, window_ms: 10_000, limit: 50, count: 12 },
+        RateLimit { kind: orders, window_ms: 86_400_000, limit: 160_000, count: 4_043 },
+        RateLimit { kind: weight, window_ms: 60_000, limit: 6_000, count: 321 },
+    ];
+    assert_eq!(read(all).as_deref(), Ok(&expected[..]));
+    // What is absent, null or new says nothing.
+    for (from, to) in [
+        (r#""count":321"#, r#""count":null"#),
+        (r#""interval":"MINUTE""#, r#""interval":"FORTNIGHT""#),
+        (r#""intervalNum":1,"interval":"MINUTE""#, r#""intervalNum":0,"interval":"MINUTE""#),
+        (r#""limit":6000,"#, ""),
+    ] {
+        assert_eq!(read(&all.replace(from, to)).as_deref(), Ok(&expected[..2]), "{to}");
+    }
+    let novel = read(&all.replace("REQUEST_WEIGHT", "CONNECTIONS")).expect("limits");
+    assert_eq!(novel.last().map(|limit| limit.kind), Some(RateLimitKind::Other));
+    assert_eq!(read("[]").as_deref(), Ok(&[][..]));
+    assert!(read("null").is_err() && read("[7]").is_err());
+    let Ok(Frame::Answer(without)) = read_frame(br#"{"id":7,"status":200,"result":{}}"#) else {
+        panic!("an answer")
+    };
+    assert_eq!(without.limits, b"");
 }
 
 #[test]
@@ -162,6 +205,10 @@ fn an_order_is_written_exactly() {
         r#""timestamp":1645423376532}}"#
     );
     assert_eq!(std::str::from_utf8(written), Ok(expected));
+    let transfer = NewOrder { self_trade: SelfTrade::Transfer, ..order(b"one") };
+    let written = Request::Place { order: transfer, stamp }.write(3, &mut room).unwrap();
+    let expected = expected.replace("DECREMENT", "TRANSFER");
+    assert_eq!(std::str::from_utf8(written), Ok(expected.as_str()));
     let stop = NewOrder { stop: Some(Price(90)), ..order(b"one") };
     let place = Request::Place { order: stop, stamp };
     let written = place.write(3, &mut room).unwrap();
@@ -212,6 +259,7 @@ proptest! {
             let _ = read_orders(frame, |_| ());
             let _ = read_amended(frame);
             let _ = read_replaced(frame);
+            let _ = read_rate_limits(frame, |_| ());
             let _ = read_symbols(frame, |_| ());
             let _ = read_event(frame);
             let _ = taut_order_entry::binance::read_error(400, frame);

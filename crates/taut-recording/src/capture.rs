@@ -1,11 +1,16 @@
 //! Captures of frames: a line each, the receive time in nanoseconds, a space, the frame.
+//!
+//! Read are, too, lines as cryptofeed writes them: the receive time in seconds, a colon, a space,
+//! the frame. Between them stand lines about the connection, which are left out: `URL <-> TIME`
+//! when it is made, and `URL <- TIME: FRAME` for what the client sent. So are empty lines at the
+//! end.
 
 use std::fmt;
 use std::io::Read;
 use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
-use taut_types::Nanos;
+use taut_types::{Nanos, parse_decimal};
 
 use crate::{FileError, lines};
 
@@ -55,10 +60,26 @@ impl Capture {
         Self { file: file.into(), text: text.into() }
     }
 
+    /// The file's name.
+    #[must_use]
+    pub fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// All of its text, unpacked.
+    #[must_use]
+    pub fn text(&self) -> &[u8] {
+        &self.text
+    }
+
     /// The frames in their order, or what is wrong with a line.
     pub fn frames(&self) -> impl Iterator<Item = Result<Frame<'_>, FileError>> {
-        let count = if self.text.is_empty() { 0 } else { usize::MAX };
-        lines(&self.text).take(count).map(|(line, row)| {
+        let is_text = |byte: &u8| !matches!(byte, b'\r' | b'\n');
+        let end = self.text.iter().rposition(is_text).map_or(0, |at| at + 1);
+        let text = self.text.get(..end).unwrap_or_default();
+        let count = if text.is_empty() { 0 } else { usize::MAX };
+        let frames = lines(text).take(count).filter(|(_, row)| !is_about_connection(row));
+        frames.map(|(line, row)| {
             let (received, bytes) = split(row).map_err(|what| self.error(line, what))?;
             Ok(Frame { line, received, bytes })
         })
@@ -80,11 +101,21 @@ fn split(line: &[u8]) -> Result<(Nanos, &[u8]), &'static str> {
     let (Some(time), Some(frame)) = (parts.next(), parts.next()) else {
         return Err("expected a receive time, a space and JSON");
     };
-    let time = std::str::from_utf8(time).ok().and_then(|text| text.parse::<u64>().ok());
-    match time.and_then(|time| i64::try_from(time).ok()) {
+    let time = match time.strip_suffix(b":") {
+        Some(seconds) => parse_decimal(seconds, 9).ok(),
+        None => std::str::from_utf8(time).ok().and_then(|text| text.parse::<i64>().ok()),
+    };
+    match time.filter(|time| *time >= 0) {
         Some(time) => Ok((Nanos(time), frame)),
         None => Err("expected a receive time in nanoseconds before the JSON"),
     }
+}
+
+/// Whether a line says that a connection was made, or what the client sent.
+fn is_about_connection(line: &[u8]) -> bool {
+    let mut words = line.split(|&byte| byte == b' ');
+    let (url, arrow) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    url.starts_with(b"ws") && matches!(arrow, b"<->" | b"<-")
 }
 
 #[cfg(test)]
@@ -103,6 +134,19 @@ mod tests {
             assert!(told.starts_with(&format!("f:{line}: expected a receive time")), "{told}");
         }
         assert_eq!(Capture::of("f", "").frames().count(), 0);
+    }
+
+    #[test]
+    fn seconds_with_a_colon_are_a_time_and_lines_about_the_connection_no_frames() {
+        let text = "wss://x/ws <-> 1.5\nwss://x/ws <- 1.6: {\"id\":1}\n\
+            1626993723.7145221: {\"a\": 1}\n-2.5: {}\n1.0000000001: {}\n\n";
+        let capture = Capture::of("f", text);
+        let frames: Vec<_> = capture.frames().collect();
+        let received = Nanos(1_626_993_723_714_522_100);
+        assert_eq!(frames[0], Ok(Frame { line: 3, received, bytes: b"{\"a\": 1}" }));
+        let lines = frames[1..].iter().map(|wrong| wrong.as_ref().map_err(FileError::line));
+        assert_eq!(lines.collect::<Vec<_>>(), [Err(Some(4)), Err(Some(5))]);
+        assert_eq!((capture.file(), capture.text()), ("f", text.as_bytes()));
     }
 
     #[test]

@@ -51,6 +51,8 @@ pub struct GatewaySetup {
     pub requests: Option<SocketAddrV4>,
     /// Where the venue serves a recorded stream, which is the feed then.
     pub stream: Option<SocketAddrV4>,
+    /// Where a venue that speaks as another serves WebSocket.
+    pub web: Option<WebPort>,
     /// SenderCompID (49).
     pub sender_comp_id: String,
     /// TargetCompID (56).
@@ -101,8 +103,17 @@ pub enum Order {
     Exit,
 }
 
+/// Where a venue that speaks as another serves WebSocket.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WebPort {
+    /// Its address.
+    pub at: SocketAddrV4,
+    /// The root of its certificate, PEM, where it speaks TLS, there and where it takes orders.
+    pub root: Option<String>,
+}
+
 /// Where the venue listens.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct VenuePorts {
     /// For orders.
     pub orders: SocketAddrV4,
@@ -112,6 +123,8 @@ pub struct VenuePorts {
     pub requests: Option<SocketAddrV4>,
     /// For who follows the stream of a recorded venue, if there is one.
     pub stream: Option<SocketAddrV4>,
+    /// For WebSocket, where the venue speaks as another.
+    pub web: Option<WebPort>,
 }
 
 /// What a venue published for the gateway: packets; updates, where the feed is a recorded stream;

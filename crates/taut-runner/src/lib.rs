@@ -67,6 +67,6 @@ pub use role::Role;
 pub use runner::Runner;
 pub use settings::{
     Cpus, FeedTransport, GatewaySettings, InstrumentSettings, Mode, RemoteVenue, Replay,
-    RiskSettings, SAMPLE, Settings, Simulator, VenueKind,
+    RiskSettings, SAMPLE, Settings, Simulator, SimulatorOrders, VenueKind,
 };
 pub use start::{NoParameters, Start};

@@ -13,6 +13,8 @@ pub struct Started<'a> {
     pub processes: &'a [Process],
     /// How market data travels.
     pub feed: &'a str,
+    /// How orders travel.
+    pub orders: &'a str,
     /// What was measured of the CPUs, and why processes are placed and wait as they do.
     pub placement: &'a str,
 }

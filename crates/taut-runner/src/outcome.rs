@@ -102,6 +102,8 @@ pub struct Outcome {
     pub processes: Vec<Process>,
     /// How market data travelled.
     pub feed: String,
+    /// How orders travelled.
+    pub orders: String,
     /// What was measured of the CPUs, and why processes were placed and waited as they did; empty
     /// where there were none.
     pub placement: String,

@@ -39,6 +39,7 @@ mod okx;
 mod pattern;
 mod place;
 mod protocol;
+mod recordings;
 mod reload;
 mod reloading;
 mod resolver;
@@ -58,12 +59,12 @@ mod web_venue;
 mod whole_file;
 
 pub use attach::{Attach, Attached};
-pub use binance::{BinanceInterval, BinanceKeys, BinanceOrders};
+pub use binance::{BinanceEncoding, BinanceInterval, BinanceKeys, BinanceMarket, BinanceOrders};
 pub use client::{ControlClient, control_path};
 pub(crate) use connections::{Connect, Connections, MarketData, Tap, connect};
 pub use copy_reader::CopyReaderKeys;
 pub use day::DayEnd;
-pub use deribit::{DeribitInterval, DeribitKeys, DeribitOrders};
+pub use deribit::{DeribitBook, DeribitInterval, DeribitKeys, DeribitOrders};
 pub use drop_copy::DropCopyKeys;
 pub use feed_backup::FeedBackupKeys;
 pub use file::{
@@ -85,10 +86,11 @@ pub use protocol::{
     PositionLine, ScopeName, SideName, Snapshot, StageLine, StaleBook, Status, StrategyLine,
     VenueClockLine,
 };
+pub use recordings::RecordingSettings;
 pub use secret::{CredentialKind, CredentialSettings, SecretSource};
 pub use strategy_file::{STRATEGY_SAMPLE, StrategyFile};
 pub use subscribe_rule::SubscribeRule;
-pub(crate) use web_venue::{Dialect, WebVenue};
+pub(crate) use web_venue::{Dialect, Issued, WebVenue};
 
 pub use venue::{FlowSettings, VENUE_SAMPLE, VenueFile, serve_venue};
 pub use venue_control::{

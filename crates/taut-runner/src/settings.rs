@@ -16,7 +16,7 @@ pub(crate) use instrument::Contract;
 pub use instrument::InstrumentSettings;
 pub(crate) use instrument::{INSTRUMENTS_MAX, build_fees, build_instruments};
 pub use risk::RiskSettings;
-pub use venue::{FeedTransport, RemoteVenue, Replay, Simulator, VenueKind};
+pub use venue::{FeedTransport, RemoteVenue, Replay, Simulator, SimulatorOrders, VenueKind};
 
 pub(crate) use venue::{Market, address_mistakes, comp_id};
 

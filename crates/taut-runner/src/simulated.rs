@@ -49,11 +49,12 @@ pub fn run<S: Strategy>(
     let regions = Regions::of(&segment).map_err(|error| failed(&error))?;
     let mut world = World::open(settings, &simulator, make, regions)?;
     let feed = "on a simulated network and virtual time";
+    let orders = "FIX 4.4, there too";
     let started_utc = utc();
     world.until("the gateway to log on and to have a book", READY, |world| {
         world.gateway.is_ready()
     })?;
-    observer.started(&Started { processes: &[], feed, placement: "" });
+    observer.started(&Started { processes: &[], feed, orders, placement: "" });
     let started = world.now();
     world.venue.start_flow(started);
     let end = world.trade(settings, started, observer)?;
@@ -68,6 +69,7 @@ pub fn run<S: Strategy>(
         elapsed,
         processes: Vec::new(),
         feed: feed.to_owned(),
+        orders: orders.to_owned(),
         placement: String::new(),
         venue: Some(VenueOutcome {
             published,

@@ -41,8 +41,9 @@ struct Shared {
     strategy_segment: Segment,
     /// The gateway's sockets, where its feed is one of datagrams.
     feed: Option<Feed>,
-    /// How market data travel, for people.
-    description: String,
+    /// How market data and orders travel, for people.
+    market_data: String,
+    orders: String,
     gateway_bell: Doorbell,
     strategy_bell: Doorbell,
 }
@@ -61,7 +62,7 @@ fn open(market: Market) -> Result<(Shared, Other), RunnerError> {
     let segment = create("taut-run", &Regions::LAYOUT)?;
     let strategy_segment = create("taut-strategy", &StrategyRegions::LAYOUT)?;
     let doorbell = || Doorbell::new().map_err(|error| RunnerError::run("doorbell", error));
-    let description;
+    let (market_data, orders);
     let (feed, other) = match market {
         Market::Simulator(simulator) => {
             // Tells this run's packets from another's; not a secret, so that a clock will do.
@@ -71,8 +72,12 @@ fn open(market: Market) -> Result<(Shared, Other), RunnerError> {
                 VenueKind::Deribit | VenueKind::Binance => None,
             };
             let (feed, addresses) = opened.unzip();
-            description = match &feed {
-                None => web::MARKET_DATA.to_owned(),
+            orders = match &feed {
+                None => web::orders(&simulator),
+                Some(_) => "FIX 4.4 over TCP on loopback".to_owned(),
+            };
+            market_data = match &feed {
+                None => web::market_data(&simulator),
                 Some(feed) if simulator.replays_a_stream() => format!(
                     "the recorded frames over WebSocket on loopback (beside them, unread: {})",
                     feed.description
@@ -83,13 +88,21 @@ fn open(market: Market) -> Result<(Shared, Other), RunnerError> {
         }
         Market::Remote(venue) => {
             let feed = Feed::join(&venue)?;
-            description = feed.description.clone();
+            market_data = feed.description.clone();
+            orders = format!("FIX 4.4 over TCP to {}", venue.orders);
             (Some(feed), Other::Remote(venue))
         }
     };
     let (gateway_bell, strategy_bell) = (doorbell()?, doorbell()?);
-    let shared =
-        Shared { segment, strategy_segment, feed, description, gateway_bell, strategy_bell };
+    let shared = Shared {
+        segment,
+        strategy_segment,
+        feed,
+        market_data,
+        orders,
+        gateway_bell,
+        strategy_bell,
+    };
     Ok((shared, other))
 }
 
@@ -124,7 +137,8 @@ pub fn run(settings: &Settings, observer: &mut dyn Observer) -> Result<Outcome, 
     run.start(&shared, &other)?;
     run.processes.iter_mut().for_each(|process| process.nice = process_nice(process.id));
     let Run { processes, .. } = &run;
-    observer.started(&Started { processes, feed: &shared.description, placement: &reason });
+    let Shared { market_data, orders, .. } = &shared;
+    observer.started(&Started { processes, feed: market_data, orders, placement: &reason });
     if matches!(other, Other::Simulator(..)) {
         run.children.send(Role::Venue, &Order::Start, &[])?;
     }
@@ -140,7 +154,8 @@ pub fn run(settings: &Settings, observer: &mut dyn Observer) -> Result<Outcome, 
         end,
         started_utc,
         elapsed,
-        feed: shared.description.clone(),
+        feed: market_data.clone(),
+        orders: orders.clone(),
         placement: reason,
         venue,
         gateway: GatewayCounters::load(regions.gateway),
@@ -198,7 +213,7 @@ impl Run<'_, '_> {
         let setup = VenueSetup { common: self.common(place), stream_id, feed };
         self.spawn(Role::Venue, place, &Order::SetUpVenue(Box::new(setup)), &[])?;
         self.expect("the venue to listen", READY, |_, reply| match reply {
-            Reply::VenueReady(ports) => Some(*ports),
+            Reply::VenueReady(ports) => Some(ports.clone()),
             _ => None,
         })
     }
@@ -261,6 +276,7 @@ impl Run<'_, '_> {
                     sink: Some(ports.sink),
                     requests: ports.requests,
                     stream: ports.stream,
+                    web: ports.web,
                     sender_comp_id: "GATEWAY".to_owned(),
                     target_comp_id: simulator::COMP_ID.to_owned(),
                     heartbeat_seconds: 5,
@@ -275,6 +291,7 @@ impl Run<'_, '_> {
                 sink: None,
                 requests: venue.retransmission,
                 stream: None,
+                web: None,
                 sender_comp_id: venue.sender_comp_id.clone(),
                 target_comp_id: venue.target_comp_id.clone(),
                 heartbeat_seconds: venue.heartbeat_seconds,

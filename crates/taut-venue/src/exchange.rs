@@ -161,7 +161,11 @@ impl Exchange {
             FlowStep::Command(command) => command,
             FlowStep::Print { price, lots, aggressor } => {
                 self.counters.prints += 1;
-                let Now { mono, utc } = self.stamp(now);
+                let now = self.stamp(now);
+                if let Ok(price) = instrument.half_ticks(price) {
+                    clients.tell_events(now, place, &[print(price, lots, aggressor)]);
+                }
+                let Now { mono, utc } = now;
                 let trade = trade(price, lots, OrderId(0), aggressor);
                 self.publisher.print(clients.io, mono, utc, instrument, trade)?;
                 return Ok(None);
@@ -402,6 +406,24 @@ pub fn open_order(orig: Option<Known>) -> Result<OrderId, (CancelRejectReason, &
             (CancelRejectReason::UnknownOrder, "no order has this OrigClOrdID")
         }
     })
+}
+
+/// A trade that no order of the book took part in.
+const fn print(price: HalfTicks, lots: Lots, aggressor: Side) -> Event {
+    Event::Trade {
+        trade_id: 0,
+        maker: OrderId(0),
+        taker: OrderId(0),
+        maker_owner: FLOW,
+        taker_owner: FLOW,
+        price,
+        lots,
+        maker_remaining: Lots::ZERO,
+        taker_remaining: Lots::ZERO,
+        aggressor,
+        hidden: false,
+        taker_rested: false,
+    }
 }
 
 #[cold]

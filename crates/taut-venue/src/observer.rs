@@ -33,7 +33,8 @@ pub trait Observer<K: Kernel> {
     fn on_book(&mut self, _place: usize, _book: &OrderBook) {}
 
     /// A command was executed in this place, whoever gave it, and this is what happened. Called
-    /// behind the reports to FIX clients and before the packets of the feed.
+    /// behind the reports to FIX clients and before the packets of the feed. A trade whose orders
+    /// have the id 0 is one of a recording: no order here took part in it, and it comes alone.
     fn on_events(&mut self, _now: Now, _place: usize, _events: &[Event]) {}
 
     /// The next command, and its place. Asked until there is none, at every poll; the events of one

@@ -6,7 +6,8 @@ use taut_engine::NewOrder;
 use taut_types::{Lots, Nanos, OrderId};
 
 use crate::flow::{
-    BinanceFlow, Crowd, FlowEvent, FlowStep, LobsterFlow, MirrorFlow, SyntheticFlow, Top,
+    BinanceFlow, Crowd, FlowEvent, FlowStep, LobsterFlow, MirrorFlow, ReplayFlow, SyntheticFlow,
+    Top,
 };
 use crate::stream::Recorded;
 
@@ -29,7 +30,7 @@ pub enum Flow {
     Synthetic {
         /// The markets.
         crowd: Box<Crowd>,
-        /// Commands a second of all of them together, evenly spaced.
+        /// Commands a second of all of them together, evenly spaced; at 0 their orders rest.
         ticks_hz: u32,
     },
     /// A recorded market, of the first instrument.
@@ -47,6 +48,13 @@ pub enum Flow {
         /// Its pace.
         speed: Speed,
     },
+    /// The levels of a recording, of one instrument.
+    Replay {
+        /// The recording.
+        flow: Box<ReplayFlow>,
+        /// Its pace.
+        speed: Speed,
+    },
     /// Markets that go on elsewhere, as their updates come.
     Mirror(Box<MirrorFlow>),
     /// All of these, each at its own pace.
@@ -54,16 +62,16 @@ pub enum Flow {
 }
 
 impl Flow {
-    /// A synthetic market of the first instrument at `ticks_hz` commands a second (at least one).
+    /// A synthetic market of the first instrument at `ticks_hz` commands a second.
     #[must_use]
     pub fn synthetic(flow: SyntheticFlow, ticks_hz: u32) -> Self {
         Self::crowd(Crowd::one(flow), ticks_hz)
     }
 
-    /// Synthetic markets at `ticks_hz` commands a second (at least one) together.
+    /// Synthetic markets at `ticks_hz` commands a second together.
     #[must_use]
     pub fn crowd(crowd: Crowd, ticks_hz: u32) -> Self {
-        Self::Synthetic { crowd: Box::new(crowd), ticks_hz: ticks_hz.max(1) }
+        Self::Synthetic { crowd: Box::new(crowd), ticks_hz }
     }
 
     /// A recorded market. A factor that is not positive counts as 1.
@@ -78,6 +86,12 @@ impl Flow {
         Self::Binance { flow: Box::new(flow), speed: speed.or_recorded() }
     }
 
+    /// The levels of a recording. A factor that is not positive counts as 1.
+    #[must_use]
+    pub fn replay(flow: ReplayFlow, speed: Speed) -> Self {
+        Self::Replay { flow: Box::new(flow), speed: speed.or_recorded() }
+    }
+
     /// The orders that rest before the start, and where.
     pub(crate) fn initial_orders(&self) -> Vec<(usize, &NewOrder)> {
         match self {
@@ -89,6 +103,7 @@ impl Flow {
             }
             Self::Recorded { flow, .. } => at(0, flow.initial_orders()),
             Self::Binance { flow, .. } => at(0, flow.initial_orders()),
+            Self::Replay { flow, .. } => at(flow.place(), flow.initial_orders()),
             Self::Several(flows) => flows.iter().flat_map(Self::initial_orders).collect(),
         }
     }
@@ -160,7 +175,7 @@ impl FlowPlayer {
         self.tracks.iter_mut().for_each(|track| track.origin = None);
     }
 
-    /// Whether one of them has no step left: a synthetic one always has.
+    /// Whether one of them has no step left: a synthetic one that trades always has.
     pub fn is_finished(&self) -> bool {
         self.tracks.iter().any(Track::is_finished)
     }
@@ -183,6 +198,15 @@ impl FlowPlayer {
         self.stream().map_or((0, 0), BinanceFlow::streamed)
     }
 
+    /// How often the recording of the instrument in this place has come to its end.
+    pub fn replay_ends(&self, place: usize) -> u64 {
+        let ends = self.tracks.iter().map(|track| match &track.flow {
+            Flow::Replay { flow, .. } if flow.place() == place => flow.ends(),
+            _ => 0,
+        });
+        ends.sum()
+    }
+
     /// Takes the next step of the flow that is due first: where, and what. `top` says the best
     /// prices in a place.
     pub fn step(&mut self, top: impl FnOnce(usize) -> Top) -> (usize, FlowStep) {
@@ -199,6 +223,9 @@ impl FlowPlayer {
             match &mut track.flow {
                 Flow::Synthetic { crowd, .. } => crowd.on_fill(place, order_id, remaining),
                 Flow::Binance { flow, .. } if place == 0 => flow.on_fill(order_id, remaining),
+                Flow::Replay { flow, .. } if flow.place() == place => {
+                    flow.on_fill(order_id, remaining);
+                }
                 Flow::Mirror(flow) => flow.on_fill(place, order_id, remaining),
                 _ => {}
             }
@@ -209,8 +236,10 @@ impl FlowPlayer {
     /// try again at every step.
     pub fn on_refusal(&mut self, place: usize, order_id: OrderId) {
         for track in &mut self.tracks {
-            if let Flow::Synthetic { crowd, .. } = &mut track.flow {
-                crowd.on_fill(place, order_id, Lots::ZERO);
+            match &mut track.flow {
+                Flow::Synthetic { crowd, .. } => crowd.on_fill(place, order_id, Lots::ZERO),
+                Flow::Replay { flow, .. } if flow.place() == place => flow.on_refusal(order_id),
+                _ => {}
             }
         }
     }
@@ -247,7 +276,11 @@ impl Track {
 
     /// Whether something has to be put right before the next step.
     fn is_behind(&self) -> bool {
-        matches!(&self.flow, Flow::Binance { flow, .. } if flow.is_behind())
+        match &self.flow {
+            Flow::Binance { flow, .. } => flow.is_behind(),
+            Flow::Replay { flow, .. } => flow.is_behind(),
+            _ => false,
+        }
     }
 
     fn step(&mut self, top: impl FnOnce(usize) -> Top) -> (usize, FlowStep) {
@@ -269,6 +302,10 @@ impl Track {
             },
             Flow::Binance { flow, .. } if flow.is_behind() => flow.catch_up(),
             Flow::Binance { flow, .. } => flow.step(at),
+            Flow::Replay { flow, .. } => {
+                let step = if flow.is_behind() { flow.catch_up() } else { flow.step(at) };
+                return (flow.place(), step);
+            }
         };
         (0, step)
     }
@@ -277,6 +314,7 @@ impl Track {
     fn offset(&self, position: usize) -> Option<Nanos> {
         match &self.flow {
             Flow::None | Flow::Mirror(_) | Flow::Several(_) => None,
+            Flow::Synthetic { ticks_hz: 0, .. } => None,
             Flow::Synthetic { crowd, .. } if crowd.is_empty() => None,
             Flow::Synthetic { ticks_hz, .. } => {
                 // From the start each time: no rounding error adds up.
@@ -290,6 +328,7 @@ impl Track {
             }
             Flow::Recorded { flow, speed } => Some(speed.scale(flow.events().get(position)?.at)),
             Flow::Binance { flow, speed } => Some(speed.scale(flow.offset(position)?)),
+            Flow::Replay { flow, speed } => Some(speed.scale(flow.offset(position)?)),
         }
     }
 }

@@ -317,10 +317,17 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
         }
     }
 
-    /// Whether the flow has no step left; a synthetic one always has.
+    /// Whether the flow has no step left; a synthetic one that trades always has.
     #[must_use]
     pub fn flow_finished(&self) -> bool {
         self.exchange.player.is_finished()
+    }
+
+    /// How often the recording of the instrument in this place of the configuration has come to its
+    /// end ([`Flow::Replay`]).
+    #[must_use]
+    pub fn replay_ends(&self, place: usize) -> u64 {
+        self.exchange.player.replay_ends(place)
     }
 
     /// The book of an instrument; nothing before its first order, or when it is not traded here.

@@ -30,6 +30,7 @@ mod state;
 mod subscribing;
 mod token;
 mod trading;
+mod trading_state;
 
 #[cfg(test)]
 mod tests;

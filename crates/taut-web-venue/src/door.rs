@@ -194,9 +194,15 @@ impl<F: Front> Door<F> {
                 if let Speaks::WebSocket(socket) = &mut client.speaks
                     && socket.outbox().text(&text).is_err()
                 {
-                    // It reads too slowly: a gap would be worse than the end.
-                    client.is_ending = true;
-                    client.output.clear();
+                    client.cut_off();
+                }
+            }
+            Output::Message { connection, bytes } => {
+                let Some(client) = self.connections.get_mut(&connection) else { return };
+                if let Speaks::WebSocket(socket) = &mut client.speaks
+                    && socket.outbox().binary(&bytes).is_err()
+                {
+                    client.cut_off();
                 }
             }
             Output::Answer { connection, status, headers, body } => {

@@ -12,7 +12,7 @@ use taut_fix::Now;
 use taut_types::Nanos;
 use taut_venue::flow::SplitMix64;
 
-use crate::front::{Front, HttpRequest, Output, Refusal};
+use crate::front::{Denied, Front, HttpRequest, Output, Refusal};
 
 /// What goes wrong, and how often: of a thousand messages or requests. All zero is a good day.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -150,7 +150,10 @@ pub struct Faulty<F> {
 impl<F: Front> Faulty<F> {
     /// This interface on such a day.
     #[must_use]
-    pub const fn new(front: F, faults: Faults) -> Self {
+    pub fn new(mut front: F, faults: Faults) -> Self {
+        if faults.maintenance {
+            front.on_maintenance(true);
+        }
         let random = SplitMix64::new(faults.seed);
         let late = VecDeque::new();
         let now = Nanos::ZERO;
@@ -158,7 +161,10 @@ impl<F: Front> Faulty<F> {
     }
 
     /// From now on the day is like this.
-    pub const fn set_faults(&mut self, faults: Faults) {
+    pub fn set_faults(&mut self, faults: Faults) {
+        if faults.maintenance != self.faults.maintenance {
+            self.front.on_maintenance(faults.maintenance);
+        }
         self.random = SplitMix64::new(faults.seed);
         self.faults = faults;
     }
@@ -211,7 +217,7 @@ impl<F: Front> Faulty<F> {
         };
         let due = self.late.back().map_or(due, |(last, _)| due.max(*last));
         let connection = match &output {
-            Output::Text { connection, .. } => {
+            Output::Text { connection, .. } | Output::Message { connection, .. } => {
                 if self.happens(self.faults.drop) {
                     return;
                 }
@@ -228,8 +234,8 @@ impl<F: Front> Faulty<F> {
             }
         };
         let ends = self.happens(self.faults.disconnect);
-        let is_text = matches!(output, Output::Text { .. });
-        if is_text && !ends && self.held.is_none() && self.happens(self.faults.reorder) {
+        let is_message = matches!(output, Output::Text { .. } | Output::Message { .. });
+        if is_message && !ends && self.held.is_none() && self.happens(self.faults.reorder) {
             self.held = Some(Held { connection, output, due: due + OVERTAKEN_WITHIN });
             return;
         }
@@ -251,7 +257,7 @@ impl<F: Front> Front for Faulty<F> {
         self.front.on_book(place, book);
     }
 
-    fn open(&mut self, now: Now, connection: u64, request: &HttpRequest) -> bool {
+    fn open(&mut self, now: Now, connection: u64, request: &HttpRequest) -> Result<(), Denied> {
         self.front.open(now, connection, request)
     }
 
@@ -373,8 +379,8 @@ mod tests {
 
     impl Front for Talker {
         fn on_book(&mut self, _: usize, _: &OrderBook) {}
-        fn open(&mut self, _: Now, _: u64, _: &HttpRequest) -> bool {
-            true
+        fn open(&mut self, _: Now, _: u64, _: &HttpRequest) -> Result<(), Denied> {
+            Ok(())
         }
         fn text(&mut self, _: Now, _: u64, _: &str) {}
         fn request(&mut self, _: Now, _: u64, _: HttpRequest) {}

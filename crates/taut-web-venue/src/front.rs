@@ -52,6 +52,13 @@ pub enum Output {
         /// The text.
         text: String,
     },
+    /// A binary WebSocket message.
+    Message {
+        /// For whom.
+        connection: u64,
+        /// The message.
+        bytes: Vec<u8>,
+    },
     /// The answer to the connection's oldest HTTP request.
     Answer {
         /// For whom.
@@ -83,7 +90,7 @@ impl Output {
         let content = match self {
             Self::Text { text, .. } => text.len(),
             Self::Answer { body, .. } => body.len(),
-            Self::Bytes { bytes, .. } => bytes.len(),
+            Self::Message { bytes, .. } | Self::Bytes { bytes, .. } => bytes.len(),
             Self::Close { .. } => 0,
         };
         size_of::<Self>() + content
@@ -101,14 +108,34 @@ pub enum Refusal {
     Maintenance,
 }
 
+/// Why a WebSocket is not opened: the HTTP answer to its request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Denied {
+    /// The status.
+    pub status: u16,
+    /// A body of JSON.
+    pub body: String,
+}
+
+impl Denied {
+    /// There is none at this path.
+    #[must_use]
+    pub fn not_found() -> Self {
+        Self { status: 404, body: "{}".to_owned() }
+    }
+}
+
 /// A venue's interface. What it is told it keeps until [`Front::next_command`] is called, which
 /// does it; what it has to say is polled.
 pub trait Front {
     /// An order book before the first command.
     fn on_book(&mut self, place: usize, book: &OrderBook);
 
-    /// Whether a WebSocket may be opened at this path; then the connection exists.
-    fn open(&mut self, now: Now, connection: u64, request: &HttpRequest) -> bool;
+    /// Opens a WebSocket; then the connection exists.
+    ///
+    /// # Errors
+    /// What the request is answered with where there is none.
+    fn open(&mut self, now: Now, connection: u64, request: &HttpRequest) -> Result<(), Denied>;
 
     /// A text on a WebSocket.
     fn text(&mut self, now: Now, connection: u64, text: &str);
@@ -146,6 +173,9 @@ pub trait Front {
 
     /// Time passes.
     fn on_time(&mut self, now: Now);
+
+    /// The venue's maintenance begins, or is over.
+    fn on_maintenance(&mut self, _is_on: bool) {}
 
     /// When [`Front::on_time`] has something to do.
     fn due(&self) -> Option<Nanos>;

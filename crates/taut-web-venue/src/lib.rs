@@ -6,7 +6,8 @@
 //! its clients too. What it speaks is a [`Front`]: pure, requests and events in, texts and commands
 //! out.
 //!
-//! - [`binance::Binance`]: REST, streams and WebSocket API of Binance's spot market.
+//! - [`binance::Binance`]: REST, streams and WebSocket API of Binance's spot market, and the market
+//!   data of its USD-margined futures.
 //! - [`deribit::Deribit`]: JSON-RPC 2.0 as Deribit's API 2.1.1 describes it, over WebSocket and
 //!   HTTP.
 //!
@@ -30,8 +31,8 @@ mod rig;
 mod wire;
 
 pub use accounts::{AccountSettings, KeySettings};
-pub use binance::settings::{ApiKeySettings, BinanceAccountSettings, SymbolSettings};
+pub use binance::settings::{ApiKeySettings, BinanceAccountSettings, SymbolMarket, SymbolSettings};
 pub use deribit::instruments::{Kind, MarketSettings, TickStep};
 pub use door::{Door, DoorConfig};
 pub use faults::{Faults, Faulty};
-pub use front::{Front, HttpRequest, Output, Refusal};
+pub use front::{Denied, Front, HttpRequest, Output, Refusal};

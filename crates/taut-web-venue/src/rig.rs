@@ -25,6 +25,8 @@ pub struct Rig<F> {
     pub inbox: BTreeMap<u64, Vec<Value>>,
     /// The same as text.
     pub texts: BTreeMap<u64, Vec<String>>,
+    /// Binary messages.
+    pub messages: BTreeMap<u64, Vec<Vec<u8>>>,
     /// What came over FIX.
     pub bytes: BTreeMap<u64, Vec<u8>>,
     /// Answers to HTTP requests.
@@ -44,6 +46,7 @@ impl<F: Front> Rig<F> {
             next_id: 1,
             inbox: BTreeMap::new(),
             texts: BTreeMap::new(),
+            messages: BTreeMap::new(),
             bytes: BTreeMap::new(),
             answers: Vec::new(),
             closed: Vec::new(),
@@ -72,6 +75,9 @@ impl<F: Front> Rig<F> {
                     (self.look)(&value);
                     self.inbox.entry(connection).or_default().push(value);
                     self.texts.entry(connection).or_default().push(text);
+                }
+                Output::Message { connection, bytes } => {
+                    self.messages.entry(connection).or_default().push(bytes);
                 }
                 Output::Answer { connection, status, headers, body } => {
                     let body: Value = serde_json::from_str(&body).expect("JSON");

@@ -40,6 +40,8 @@ pub struct Refused<'a> {
     pub body: &'a [u8],
     /// Where it sends us, with a status of 3xx. It is not followed.
     pub location: Option<&'a str>,
+    /// In how many seconds it may be asked again (`Retry-After`; one that is a date is left out).
+    pub retry_after: Option<u32>,
 }
 
 /// What a server answered.
@@ -70,7 +72,8 @@ impl<'a> Answer<'a> {
         if status != 101 {
             let body_bytes = head.once("Content-Length").and_then(|length| length.parse().ok());
             let location = head.once("Location");
-            let refused = Refused { status, reason, body: &[], location };
+            let retry_after = head.once("Retry-After").and_then(|seconds| seconds.parse().ok());
+            let refused = Refused { status, reason, body: &[], location, retry_after };
             return Ok(Self::Refused { refused, body_bytes });
         }
         // `Upgrade` is the one word (4.1, item 2), `Connection` a list that has it (item 3).

@@ -19,7 +19,7 @@ use taut_web_venue::binance::BinanceSettings;
 use taut_web_venue::deribit::DeribitSettings;
 use taut_web_venue::{
     AccountSettings, ApiKeySettings, BinanceAccountSettings, KeySettings, Kind, MarketSettings,
-    SymbolSettings,
+    SymbolMarket, SymbolSettings,
 };
 
 /// Where a venue's interface is on its network.
@@ -76,6 +76,7 @@ pub const BALANCE: i64 = 1_000_000;
 pub fn binance() -> BinanceSettings {
     let market = SymbolSettings {
         name: NAMES[1].to_owned(),
+        market: SymbolMarket::SpotMarket,
         base: "BTC".to_owned(),
         quote: "USDT".to_owned(),
         tick: "0.5".to_owned(),
@@ -200,6 +201,7 @@ pub fn binance_gateway(now: Nanos) -> Parts<BinanceFeeds, BinanceWs> {
         snapshot: at("ws://localhost/ws-api/v3"),
         snapshot_requests: vec![depth],
         snapshot_limits: SnapshotLimits::of_levels(100),
+        symbols: None,
         silence: Nanos::from_secs(10),
         renewed_after: FeedStreams::RENEWED_AFTER,
         tls: None,

@@ -293,6 +293,7 @@ impl<'m> World<'m> {
         let new = NewInstrument {
             instrument,
             venue_number: instrument.id(),
+            name: String::new(),
             group: 0,
             fees: FeeRates::FREE,
             settlement: None,

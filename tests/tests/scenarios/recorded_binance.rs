@@ -60,6 +60,7 @@ fn a_gateway_trades_in_a_recorded_binance_market() {
         snapshot: at("/ws-api/v3"),
         snapshot_requests: vec!["{\"id\":1,\"method\":\"depth\"}".to_owned()],
         snapshot_limits: SnapshotLimits::of_levels(100),
+        symbols: None,
         silence: Nanos::from_secs(10),
         renewed_after: FeedStreams::RENEWED_AFTER,
         tls: None,

@@ -7,12 +7,12 @@ use std::rc::Rc;
 use taut_fix::CompId;
 use taut_fix_engine::Credentials;
 use taut_gateway::{
-    BinanceFix, BinanceOrderSettings, BinanceWs, FeedInput, FeedStreams, FusedClient, Gateway,
-    GatewayConfig, OrderHandler, Regions, SecondConnection, SessionSettings, SnapshotLimits,
-    StreamAddress, Transport,
+    BinanceFix, BinanceOrderSettings, BinanceWs, CopiedVenue, CopyReaderSettings, FeedInput,
+    FeedStreams, FusedClient, Gateway, GatewayConfig, OrderHandler, Regions, SecondConnection,
+    SessionSettings, SnapshotLimits, StreamAddress, SymbolStreams, Transport,
 };
 use taut_io::EpollKernel;
-use taut_market_data::binance::{BinanceConfig, BinanceFeeds};
+use taut_market_data::binance::{BinanceConfig, BinanceFeeds, Encoding};
 use taut_oms::Rate;
 use taut_order_entry::binance::rest_signature;
 use taut_order_entry::sign::{Ed25519Key, HmacKey};
@@ -21,12 +21,15 @@ use taut_testkit::for_each_seed;
 use taut_tests::setup::{VenueAddresses, base64, gateway_config};
 use taut_types::{Instrument, InstrumentId, Nanos, Price, Qty, Side, Symbol};
 use taut_web_venue::binance::{Binance, BinanceSettings};
-use taut_web_venue::{ApiKeySettings, BinanceAccountSettings, Faults, SymbolSettings};
+use taut_web_venue::{
+    ApiKeySettings, BinanceAccountSettings, Faults, SymbolMarket, SymbolSettings,
+};
 
 use crate::hands::{Hands, Obedient, Running};
 use crate::members::{
-    Language, Ports, an_order_rests_trades_in_parts_is_changed_and_cancelled,
-    under_faults_all_agree_in_the_end,
+    FAR, Language, Ports, an_instrument_that_is_added_is_followed_and_traded,
+    an_order_rests_trades_in_parts_is_changed_and_cancelled, copies_say_what_the_session_said,
+    risk_for, under_faults_all_agree_in_the_end,
 };
 
 const NAME: &str = "BTCUSDT";
@@ -36,12 +39,48 @@ const SEEDS: [[u8; 32]; 2] = [[1; 32], [2; 32]];
 /// Binance's streams and its WebSocket API.
 struct WebSocketApi;
 
+/// The same with streams in SBE.
+struct InSbe;
+
 /// Binance's streams and its FIX interface, with the WebSocket API beside it.
 struct Fix;
+
+/// The WebSocket API of a Binance that lists a second symbol, for which there is room.
+struct TwoOverWebSocketApi;
+
+/// Its FIX.
+struct TwoOverFix;
+
+/// What is listed beside bitcoin.
+const SECOND: &str = "ETHUSDT";
+
+fn second() -> Instrument {
+    let first = bitcoin();
+    let symbol = Symbol::new(SECOND.as_bytes()).expect("short");
+    Instrument::new(InstrumentId(1), symbol, first.tick(), first.lot()).expect("an instrument")
+}
+
+fn front_of_two() -> Binance {
+    let mut settings = settings();
+    let first = settings.instruments[0].clone();
+    let second = SymbolSettings { name: SECOND.to_owned(), base: "ETH".to_owned(), ..first };
+    settings.instruments.push(second);
+    for account in &mut settings.accounts {
+        account.balances.insert("ETH".to_owned(), "1000".to_owned());
+    }
+    Binance::new(&settings).expect("settings")
+}
+
+/// Changes the first book far from its prices, and makes a market in the second.
+fn stir_two() -> String {
+    let far = place(NAME, "BUY", (FAR.0 / 1_000_000_000) as u32);
+    [far, place(SECOND, "BUY", 42_000), place(SECOND, "SELL", 44_000)].concat()
+}
 
 fn settings() -> BinanceSettings {
     let market = SymbolSettings {
         name: NAME.to_owned(),
+        market: SymbolMarket::SpotMarket,
         base: "BTC".to_owned(),
         quote: "USDT".to_owned(),
         tick: "0.5".to_owned(),
@@ -77,9 +116,9 @@ fn settings() -> BinanceSettings {
 }
 
 /// An order of the maker's.
-fn place(side: &str, dollars: u32) -> String {
+fn place(name: &str, side: &str, dollars: u32) -> String {
     let terms = format!(
-        "symbol={NAME}&side={side}&type=LIMIT&timeInForce=GTC&quantity=0.001&price={dollars}\
+        "symbol={name}&side={side}&type=LIMIT&timeInForce=GTC&quantity=0.001&price={dollars}\
          &timestamp={}",
         utc().0 / 1_000_000
     );
@@ -103,7 +142,7 @@ fn front() -> Binance {
 
 fn maker_order(side: Side, dollars: u32) -> (String, &'static str) {
     let side = if side == Side::Buy { "BUY" } else { "SELL" };
-    (place(side, dollars), "\"status\":\"NEW\"")
+    (place(NAME, side, dollars), "\"status\":\"NEW\"")
 }
 
 /// A book begins with a change.
@@ -144,6 +183,7 @@ fn order_settings() -> BinanceOrderSettings {
 
 fn gateway<'m, H: OrderHandler>(
     at: Ports,
+    encoding: Encoding,
     (config, orders): (&GatewayConfig, H),
     hands: &Rc<RefCell<Hands>>,
     regions: &Regions<'m>,
@@ -152,17 +192,30 @@ fn gateway<'m, H: OrderHandler>(
     let at = |url: String| StreamAddress::new(SocketAddr::V4(at.web), url);
     let depth = "{\"id\":0,\"method\":\"depth\",\
                  \"params\":{\"symbol\":\"BTCUSDT\",\"limit\":100}}";
+    let mut stream = at(url(match encoding {
+        Encoding::Json => "stream?streams=btcusdt@depth@100ms/btcusdt@trade",
+        Encoding::Sbe => "sbe/stream?streams=btcusdt@depth/btcusdt@trade",
+    }));
+    if encoding == Encoding::Sbe {
+        stream.headers.push(("X-MBX-APIKEY".to_owned(), "one".to_owned()));
+    }
     let input = FeedInput::Streams(FeedStreams {
-        stream: at(url("stream?streams=btcusdt@depth@100ms/btcusdt@trade")),
+        stream,
         snapshot: at(url("ws-api/v3")),
         snapshot_requests: vec![depth.to_owned()],
         snapshot_limits: SnapshotLimits::of_levels(100),
+        symbols: Some(SymbolStreams {
+            streams: vec!["{name}@depth@100ms".to_owned(), "{name}@trade".to_owned()],
+            snapshot_request: depth.replace("\"id\":0", "\"id\":{id}").replace(NAME, "{name}"),
+        }),
         silence: Nanos::from_secs(10),
         renewed_after: FeedStreams::RENEWED_AFTER,
         tls: None,
     });
-    let book = BinanceConfig { snapshot_limit: Some(100), ..BinanceConfig::new(bitcoin()) };
-    let feed = BinanceFeeds::new(&[(NAME, book)], clock.now()).expect("a feed");
+    let book =
+        BinanceConfig { encoding, snapshot_limit: Some(100), ..BinanceConfig::new(bitcoin()) };
+    let mut feed = BinanceFeeds::new(&[(NAME, book)], clock.now()).expect("a feed");
+    feed.reserve_instruments(1);
     let kernel = EpollKernel::new(16).expect("a kernel");
     let client = FusedClient::new(Obedient(Rc::clone(hands)));
     Gateway::with_handlers(kernel, config, clock, input, (feed, orders), client, regions)
@@ -196,7 +249,38 @@ impl Language for WebSocketApi {
     ) -> Running<'m, BinanceFeeds, BinanceWs> {
         let config = config(at, member);
         let orders = BinanceWs::new(&config, order_settings()).expect("a key");
-        gateway(at, (&config, orders), hands, regions)
+        gateway(at, Encoding::Json, (&config, orders), hands, regions)
+    }
+}
+
+impl Language for InSbe {
+    type Front = Binance;
+    type Feed = BinanceFeeds;
+    type Orders = BinanceWs;
+
+    fn instrument() -> Instrument {
+        bitcoin()
+    }
+
+    fn front() -> Binance {
+        front()
+    }
+
+    fn maker_order(side: Side, dollars: u32) -> (String, &'static str) {
+        maker_order(side, dollars)
+    }
+
+    const STIRRED: Nanos = STIRRED;
+
+    fn gateway<'m>(
+        at: Ports,
+        member: usize,
+        hands: &Rc<RefCell<Hands>>,
+        regions: &Regions<'m>,
+    ) -> Running<'m, BinanceFeeds, BinanceWs> {
+        let config = config(at, member);
+        let orders = BinanceWs::new(&config, order_settings()).expect("a key");
+        gateway(at, Encoding::Sbe, (&config, orders), hands, regions)
     }
 }
 
@@ -225,14 +309,98 @@ impl Language for Fix {
         hands: &Rc<RefCell<Hands>>,
         regions: &Regions<'m>,
     ) -> Running<'m, BinanceFeeds, BinanceFix> {
-        let mut config = config(at, member);
-        let api = std::mem::take(&mut config.session.transport);
-        config.session.beside = Some(SecondConnection::new(at.web, api));
-        config.order_address = at.fix;
-        config.sender_comp_id = CompId::new(b"MEMBER").expect("a name");
-        config.target_comp_id = CompId::new(b"SPOT").expect("a name");
+        let config = over_fix(at, member);
         let orders = BinanceFix::new(&config, order_settings()).expect("a key");
-        gateway(at, (&config, orders), hands, regions)
+        gateway(at, Encoding::Json, (&config, orders), hands, regions)
+    }
+}
+
+/// The settings of a member's gateway whose orders go over FIX.
+fn over_fix(at: Ports, member: usize) -> GatewayConfig {
+    let mut config = config(at, member);
+    let api = std::mem::take(&mut config.session.transport);
+    config.session.beside = Some(SecondConnection::new(at.web, api));
+    config.order_address = at.fix;
+    config.sender_comp_id = CompId::new(b"MEMBER").expect("a name");
+    config.target_comp_id = CompId::new(b"SPOT").expect("a name");
+    config
+}
+
+impl Language for TwoOverWebSocketApi {
+    type Front = Binance;
+    type Feed = BinanceFeeds;
+    type Orders = BinanceWs;
+
+    fn instrument() -> Instrument {
+        bitcoin()
+    }
+
+    fn instruments() -> Vec<Instrument> {
+        vec![bitcoin(), second()]
+    }
+
+    fn front() -> Binance {
+        front_of_two()
+    }
+
+    fn maker_order(side: Side, dollars: u32) -> (String, &'static str) {
+        maker_order(side, dollars)
+    }
+
+    fn stir() -> String {
+        stir_two()
+    }
+
+    const STIRRED: Nanos = STIRRED;
+
+    fn gateway<'m>(
+        at: Ports,
+        member: usize,
+        hands: &Rc<RefCell<Hands>>,
+        regions: &Regions<'m>,
+    ) -> Running<'m, BinanceFeeds, BinanceWs> {
+        let config = GatewayConfig { risk: risk_for(2), ..config(at, member) };
+        let orders = BinanceWs::new(&config, order_settings()).expect("a key");
+        gateway(at, Encoding::Json, (&config, orders), hands, regions)
+    }
+}
+
+impl Language for TwoOverFix {
+    type Front = Binance;
+    type Feed = BinanceFeeds;
+    type Orders = BinanceFix;
+
+    fn instrument() -> Instrument {
+        bitcoin()
+    }
+
+    fn instruments() -> Vec<Instrument> {
+        vec![bitcoin(), second()]
+    }
+
+    fn front() -> Binance {
+        front_of_two()
+    }
+
+    fn maker_order(side: Side, dollars: u32) -> (String, &'static str) {
+        maker_order(side, dollars)
+    }
+
+    fn stir() -> String {
+        stir_two()
+    }
+
+    const STIRRED: Nanos = STIRRED;
+
+    fn gateway<'m>(
+        at: Ports,
+        member: usize,
+        hands: &Rc<RefCell<Hands>>,
+        regions: &Regions<'m>,
+    ) -> Running<'m, BinanceFeeds, BinanceFix> {
+        let config = GatewayConfig { risk: risk_for(2), ..over_fix(at, member) };
+        let orders = BinanceFix::new(&config, order_settings()).expect("a key");
+        gateway(at, Encoding::Json, (&config, orders), hands, regions)
     }
 }
 
@@ -242,8 +410,43 @@ fn at_binance_an_order_rests_trades_in_parts_is_changed_and_cancelled() {
 }
 
 #[test]
+fn in_sbe_at_binance_an_order_rests_trades_in_parts_is_changed_and_cancelled() {
+    an_order_rests_trades_in_parts_is_changed_and_cancelled::<InSbe>();
+}
+
+#[test]
 fn over_fix_at_binance_an_order_rests_trades_in_parts_is_changed_and_cancelled() {
     an_order_rests_trades_in_parts_is_changed_and_cancelled::<Fix>();
+}
+
+/// Over a session of the first member's that only listens.
+#[test]
+fn at_binance_drop_copies_say_what_the_session_said() {
+    copies_say_what_the_session_said::<WebSocketApi>(|at, tell| {
+        let (api_key, seed) = ("one".to_owned(), SEEDS[0]);
+        CopyReaderSettings {
+            addresses: vec![at.fix.to_string()],
+            sender_comp_id: CompId::new(b"COPIES").expect("a name"),
+            target_comp_id: CompId::new(b"SPOT").expect("a name"),
+            heartbeat_interval: Nanos::from_secs(30),
+            venue: CopiedVenue::Binance {
+                credentials: Credentials::Binance { api_key, seed },
+                tls: None,
+            },
+            grace: Nanos::from_millis(100),
+            tell,
+        }
+    });
+}
+
+#[test]
+fn at_binance_an_instrument_that_is_added_is_followed_and_traded() {
+    an_instrument_that_is_added_is_followed_and_traded::<TwoOverWebSocketApi>();
+}
+
+#[test]
+fn over_fix_at_binance_an_instrument_that_is_added_is_followed_and_traded() {
+    an_instrument_that_is_added_is_followed_and_traded::<TwoOverFix>();
 }
 
 const BAD_DAY: Faults = Faults {
@@ -264,6 +467,14 @@ fn under_faults_both_members_and_binance_agree_in_the_end() {
     for_each_seed(0..2, |seed, random| {
         let faults = Faults { seed, ..BAD_DAY };
         under_faults_all_agree_in_the_end::<WebSocketApi>(faults, random);
+    });
+}
+
+#[test]
+fn under_faults_in_sbe_both_members_and_binance_agree_in_the_end() {
+    for_each_seed(0..2, |seed, random| {
+        let faults = Faults { seed, ..BAD_DAY };
+        under_faults_all_agree_in_the_end::<InSbe>(faults, random);
     });
 }
 

@@ -4,20 +4,24 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use taut_fix::CompId;
-use taut_gateway::{DeribitFix, DeribitJson, DeribitOrderSettings, Regions, Transport};
+use taut_gateway::{
+    DeribitFix, DeribitJson, DeribitOrderSettings, GatewayConfig, Regions, Transport,
+};
 use taut_market_data::deribit::DeribitFeed;
 use taut_oms::Rate;
 use taut_testkit::for_each_seed;
-use taut_types::{Instrument, Nanos, Side};
+use taut_types::{Instrument, InstrumentId, Nanos, Side, Symbol};
 use taut_web_venue::deribit::{Deribit, DeribitSettings};
 use taut_web_venue::{AccountSettings, Faults, KeySettings, Kind, MarketSettings};
 
 use crate::gateway::{NAME, config, gateway, gateway_with, perpetual};
 use crate::hands::{Hands, Running};
 use crate::members::{
-    Language, Ports, a_trade_by_hand_is_found_by_comparing_positions,
+    FAR, Language, Ports, a_trade_by_hand_is_found_by_comparing_positions,
+    an_instrument_that_is_added_is_followed_and_traded,
     an_order_rests_trades_in_parts_is_changed_and_cancelled,
-    one_request_ends_all_orders_of_an_account_and_of_no_other, under_faults_all_agree_in_the_end,
+    one_request_ends_all_orders_of_an_account_and_of_no_other, risk_for,
+    under_faults_all_agree_in_the_end,
 };
 
 /// Deribit's FIX; orders end with the connection, or stay.
@@ -25,6 +29,42 @@ struct Fix<const CANCELS_ON_DISCONNECT: bool>;
 
 /// Deribit's JSON-RPC; orders end with the connection, or stay.
 struct JsonRpc<const CANCELS_ON_DISCONNECT: bool>;
+
+/// The JSON-RPC of a Deribit that lists a second instrument, for which there is room.
+struct TwoOverJsonRpc;
+
+/// Its FIX.
+struct TwoOverFix;
+
+/// What is listed beside the perpetual of bitcoin.
+const SECOND: &str = "ETH-PERPETUAL";
+
+fn second() -> Instrument {
+    let first = perpetual();
+    let symbol = Symbol::new(SECOND.as_bytes()).expect("short");
+    Instrument::new(InstrumentId(1), symbol, first.tick(), first.lot()).expect("an instrument")
+}
+
+fn front_of_two() -> Deribit {
+    let mut settings = settings();
+    let second = MarketSettings {
+        name: SECOND.to_owned(),
+        base: "ETH".to_owned(),
+        settlement: "ETH".to_owned(),
+        ..settings.instruments[0].clone()
+    };
+    settings.instruments.push(second);
+    for account in &mut settings.accounts {
+        account.balances.insert("ETH".to_owned(), "1000".to_owned());
+    }
+    Deribit::new(&settings).expect("settings")
+}
+
+/// Changes the first book far from its prices, and makes a market in the second.
+fn stir_two() -> String {
+    let far = order_in(NAME, Side::Buy, (FAR.0 / 1_000_000_000) as u32);
+    [far, order_in(SECOND, Side::Buy, 42_000), order_in(SECOND, Side::Sell, 44_000)].concat()
+}
 
 fn settings() -> DeribitSettings {
     let market = MarketSettings {
@@ -116,14 +156,100 @@ impl<const CANCELS_ON_DISCONNECT: bool> Language for Fix<CANCELS_ON_DISCONNECT> 
         hands: &Rc<RefCell<Hands>>,
         regions: &Regions<'m>,
     ) -> Running<'m, DeribitFeed, DeribitFix> {
-        let mut config = config(at.fix, KEYS[member]);
-        config.session.transport = Transport::Plain;
-        config.sender_comp_id = CompId::new(b"MEMBER").expect("a name");
-        config.target_comp_id = CompId::new(b"DERIBITSERVER").expect("a name");
+        let config = over_fix(at, member);
         let orders = DeribitFix::new(&config, &order_settings(CANCELS_ON_DISCONNECT));
         let orders = orders.expect("a key");
         gateway_with(at.web, (&config, orders), hands, regions)
     }
+}
+
+impl Language for TwoOverJsonRpc {
+    type Front = Deribit;
+    type Feed = DeribitFeed;
+    type Orders = DeribitJson;
+
+    fn instrument() -> Instrument {
+        perpetual()
+    }
+
+    fn instruments() -> Vec<Instrument> {
+        vec![perpetual(), second()]
+    }
+
+    fn front() -> Deribit {
+        front_of_two()
+    }
+
+    fn maker_order(side: Side, dollars: u32) -> (String, &'static str) {
+        maker_order(side, dollars)
+    }
+
+    fn stir() -> String {
+        stir_two()
+    }
+
+    const STIRRED: Nanos = STIRRED;
+
+    fn gateway<'m>(
+        at: Ports,
+        member: usize,
+        hands: &Rc<RefCell<Hands>>,
+        regions: &Regions<'m>,
+    ) -> Running<'m, DeribitFeed, DeribitJson> {
+        let mut config = config(at.web, KEYS[member]);
+        config.risk = risk_for(2);
+        let orders = DeribitJson::new(&config, order_settings(true)).expect("a key");
+        gateway_with(at.web, (&config, orders), hands, regions)
+    }
+}
+
+impl Language for TwoOverFix {
+    type Front = Deribit;
+    type Feed = DeribitFeed;
+    type Orders = DeribitFix;
+
+    fn instrument() -> Instrument {
+        perpetual()
+    }
+
+    fn instruments() -> Vec<Instrument> {
+        vec![perpetual(), second()]
+    }
+
+    fn front() -> Deribit {
+        front_of_two()
+    }
+
+    fn maker_order(side: Side, dollars: u32) -> (String, &'static str) {
+        maker_order(side, dollars)
+    }
+
+    fn stir() -> String {
+        stir_two()
+    }
+
+    const STIRRED: Nanos = STIRRED;
+
+    fn gateway<'m>(
+        at: Ports,
+        member: usize,
+        hands: &Rc<RefCell<Hands>>,
+        regions: &Regions<'m>,
+    ) -> Running<'m, DeribitFeed, DeribitFix> {
+        let mut config = over_fix(at, member);
+        config.risk = risk_for(2);
+        let orders = DeribitFix::new(&config, &order_settings(true)).expect("a key");
+        gateway_with(at.web, (&config, orders), hands, regions)
+    }
+}
+
+/// The settings of a member's gateway whose orders go over FIX.
+fn over_fix(at: Ports, member: usize) -> GatewayConfig {
+    let mut config = config(at.fix, KEYS[member]);
+    config.session.transport = Transport::Plain;
+    config.sender_comp_id = CompId::new(b"MEMBER").expect("a name");
+    config.target_comp_id = CompId::new(b"DERIBITSERVER").expect("a name");
+    config
 }
 
 fn order_settings(cancels_on_disconnect: bool) -> DeribitOrderSettings {
@@ -142,12 +268,16 @@ const KEYS: [(&str, &str); 2] = [("one", "secret-of-one"), ("two", "secret-of-tw
 const STIRRED: Nanos = Nanos::from_secs(2);
 
 fn maker_order(side: Side, dollars: u32) -> (String, &'static str) {
+    (order_in(NAME, side, dollars), "\"order_state\":\"open\"")
+}
+
+/// An order of the maker's.
+fn order_in(name: &str, side: Side, dollars: u32) -> String {
     let method = if side == Side::Buy { "buy" } else { "sell" };
-    let terms = format!("instrument_name={NAME}&amount=10&type=limit&price={dollars}");
+    let terms = format!("instrument_name={name}&amount=10&type=limit&price={dollars}");
     // maker:secret-of-maker
     let key = "Authorization: Basic bWFrZXI6c2VjcmV0LW9mLW1ha2Vy";
-    let request = format!("GET /api/v2/private/{method}?{terms} HTTP/1.1\r\n{key}\r\n\r\n");
-    (request, "\"order_state\":\"open\"")
+    format!("GET /api/v2/private/{method}?{terms} HTTP/1.1\r\n{key}\r\n\r\n")
 }
 
 #[test]
@@ -177,6 +307,16 @@ fn under_faults_over_fix_both_members_and_deribit_agree_in_the_end() {
 #[test]
 fn at_deribit_an_order_rests_trades_in_parts_is_changed_and_cancelled() {
     an_order_rests_trades_in_parts_is_changed_and_cancelled::<JsonRpc<true>>();
+}
+
+#[test]
+fn at_deribit_an_instrument_that_is_added_is_followed_and_traded() {
+    an_instrument_that_is_added_is_followed_and_traded::<TwoOverJsonRpc>();
+}
+
+#[test]
+fn over_fix_at_deribit_an_instrument_that_is_added_is_followed_and_traded() {
+    an_instrument_that_is_added_is_followed_and_traded::<TwoOverFix>();
 }
 
 #[test]

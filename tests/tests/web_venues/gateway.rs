@@ -81,7 +81,8 @@ pub fn gateway_with<'m, H: OrderHandler>(
     let named = [NamedInstrument { name: NAME.as_bytes(), instrument: perpetual() }];
     let chain =
         ChainConfig { snapshot_interval: Nanos::from_millis(10), ..ChainConfig::new(&named) };
-    let feed = DeribitFeed::new(&chain, clock.now()).expect("a feed");
+    let mut feed = DeribitFeed::new(&chain, clock.now()).expect("a feed");
+    feed.reserve_instruments(1);
     let kernel = EpollKernel::new(16).expect("a kernel");
     let client = FusedClient::new(Obedient(Rc::clone(hands)));
     Gateway::with_handlers(kernel, config, clock, input, (feed, orders), client, regions)

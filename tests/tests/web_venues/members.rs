@@ -1,12 +1,18 @@
 //! Two gateways that trade with each other at taut's own venue, which speaks as another one does.
 
+mod added;
+
 use std::cell::RefCell;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, SocketAddrV4, TcpStream};
 use std::rc::Rc;
+use std::sync::Mutex;
 
 use taut_fix::{CompId, Now};
-use taut_gateway::{OpenOrder, OrderHandler, PositionDifference, PositionOutcome, Regions};
+use taut_gateway::{
+    CopyReader, CopyReaderSettings, OpenOrder, OrderHandler, PositionDifference, PositionOutcome,
+    Regions,
+};
 use taut_io::EpollKernel;
 use taut_ipc::Segment;
 use taut_market_data::FeedHandler;
@@ -18,6 +24,7 @@ use taut_venue::{FeedOutput, Flow, Venue, VenueConfig, VenueSockets};
 use taut_web_venue::{Door, DoorConfig, Faults, Faulty, Front};
 
 use crate::hands::{Hands, Running};
+pub use added::{an_instrument_that_is_added_is_followed_and_traded, risk_for};
 
 type OpenVenue<F> = Venue<EpollKernel, Door<Faulty<F>>>;
 
@@ -58,6 +65,11 @@ pub trait Language {
     /// What is traded: in steps of half a dollar, around 43,000.
     fn instrument() -> Instrument;
 
+    /// What the venue lists, that first.
+    fn instruments() -> Vec<Instrument> {
+        vec![Self::instrument()]
+    }
+
     /// The venue's interface, with a market in it and members `one`, `two` and `maker`.
     fn front() -> Self::Front;
 
@@ -96,7 +108,7 @@ fn open<L: Language>() -> (OpenVenue<L::Front>, Ports, Socket) {
     let feed = FeedOutput { incremental, incremental_b: None, snapshot, retransmission: None };
     let orders = Socket::listen(&Address::Inet(local), &StreamOptions::default());
     let comp_id = CompId::new(b"VENUE").expect("a name");
-    let mut config = VenueConfig::new(vec![L::instrument()], comp_id, 1);
+    let mut config = VenueConfig::new(L::instruments(), comp_id, 1);
     // Whoever stirs the book for a while leaves an order each time.
     (config.order_capacity, config.level_capacity) = (1 << 16, 256);
     let (plain, fix) = (vec![local], vec![local]);
@@ -140,7 +152,7 @@ fn make_a_market<L: Language>(venue: &mut OpenVenue<L::Front>, at: SocketAddrV4)
 
 /// The venue and its two members.
 struct World<'m, L: Language> {
-    at: SocketAddrV4,
+    at: Ports,
     /// Who changes the book, and when it was changed.
     stirring: Option<(TcpStream, Nanos)>,
     venue: OpenVenue<L::Front>,
@@ -152,7 +164,7 @@ impl<L: Language> World<'_, L> {
     fn poll(&mut self) {
         let is_due = self.stirring.as_ref().is_none_or(|it| monotonic().since(it.1) > L::STIRRED);
         if is_due && !self.are_ready() {
-            let mut stream = TcpStream::connect(self.at).expect("connected");
+            let mut stream = TcpStream::connect(self.at.web).expect("connected");
             stream.write_all(L::stir().as_bytes()).expect("room in the kernel");
             self.stirring = Some((stream, monotonic()));
         }
@@ -277,7 +289,7 @@ fn day<L: Language>(day: impl FnOnce(&mut World<'_, L>)) {
     make_a_market::<L>(&mut venue, at.web);
     let hands = [0, 1].map(|_| Rc::new(RefCell::new(Hands::default())));
     let gateways = [0, 1].map(|member| L::gateway(at, member, &hands[member], &regions[member]));
-    let mut world = World { at: at.web, stirring: None, venue, gateways, hands: hands.clone() };
+    let mut world = World { at, stirring: None, venue, gateways, hands: hands.clone() };
     world.until("both are ready", World::are_ready);
     day(&mut world);
 }
@@ -319,7 +331,7 @@ pub fn a_trade_by_hand_is_found_by_comparing_positions<L: Language>(request: &st
         });
         let made = world.gateways[0].position_comparisons().made;
         assert!(made > 0, "they were compared at the logon");
-        let mut by_hand = TcpStream::connect(world.at).expect("connected");
+        let mut by_hand = TcpStream::connect(world.at.web).expect("connected");
         by_hand.write_all(request.as_bytes()).expect("room in the kernel");
         world.until("what the account holds is told", |it| {
             it.gateways[0].position_comparisons().made > made
@@ -336,6 +348,47 @@ pub fn a_trade_by_hand_is_found_by_comparing_positions<L: Language>(request: &st
         world.until("it traded", |it| it.positions() == [0, -1]);
         assert_eq!(world.gateways[1].position_comparisons().differences, 0);
     });
+}
+
+/// What the reader of drop copies said.
+static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+fn tell(words: &str) {
+    SAID.lock().expect("nobody panics with it").push(words.to_owned());
+}
+
+/// A trades, and hears of it from the venue's drop copies, too, a tenth of a second later.
+pub fn copies_say_what_the_session_said<L: Language>(
+    settings: impl FnOnce(Ports, fn(&str)) -> CopyReaderSettings,
+) {
+    let mut reading = None;
+    day::<L>(|world| {
+        let (copies, reader) = CopyReader::open(settings(world.at, tell)).expect("a reader");
+        world.gateways[0].read_drop_copies(copies);
+        reading = Some(std::thread::spawn(move || reader.run()));
+        let is_up = || {
+            let said = SAID.lock().expect("nobody panics with it");
+            said.iter().any(|words| words == "drop copies of the venue are read")
+        };
+        world.until("the venue lets the reader in", |_| is_up());
+        world.hands[0].borrow_mut().creates.push(limit(Side::Buy, 0, 5));
+        world.until("the book has the order", |it| {
+            it.levels(1, Side::Buy)[0] == (AROUND, Lots(5)) && it.books_are_right()
+        });
+        world.hands[1].borrow_mut().creates.push(limit(Side::Sell, 0, 2));
+        world.until("two lots traded", |it| it.positions() == [2, -2] && it.books_are_right());
+        world.hands[0].borrow_mut().cancels.push(world.orders()[0][0].id);
+        world.until("it is cancelled", |it| it.is_nothing_open());
+        // The order, its trade and its end.
+        world.until("all of it is copied", |it| it.gateways[0].counters().drop_copies_read == 3);
+        let counters = world.gateways[0].counters();
+        assert_eq!((counters.drop_copy_corrections, counters.fills), (0, 1));
+        assert_eq!((counters.foreign_reports, counters.troubles), (0, 0));
+        assert_eq!(world.positions(), [2, -2]);
+    });
+    // The gateway is gone.
+    let reading = reading.expect("a thread").join().expect("it does not panic");
+    reading.expect("it ends well");
 }
 
 /// A has many orders and is killed; B's order stays.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use taut_runner::{FeedTransport, Mode, VenueKind};
+use taut_runner::{FeedTransport, Mode, SimulatorOrders, VenueKind};
 use taut_sys::Wait;
 
 pub type Choices<T> = [(&'static str, T, &'static str)];
@@ -21,8 +21,12 @@ pub const WAITS: &Choices<Wait> = &[
 ];
 const VENUES: &Choices<VenueKind> = &[
     ("taut", VenueKind::Taut, "taut's own: market data in SBE over UDP, orders over FIX 4.4"),
-    ("deribit", VenueKind::Deribit, "As Deribit: JSON over WebSocket, for market data and orders"),
+    ("deribit", VenueKind::Deribit, "As Deribit: JSON over WebSocket, orders by FIX where asked"),
     ("binance", VenueKind::Binance, "As Binance's spot market: depth each 100 ms, WebSocket API"),
+];
+const ORDERS: &Choices<SimulatorOrders> = &[
+    ("json", SimulatorOrders::Json, "JSON over WebSocket, as market data"),
+    ("fix", SimulatorOrders::Fix, "The venue's own FIX 4.4"),
 ];
 const FEEDS: &Choices<FeedTransport> = &[
     ("auto", FeedTransport::Auto, "Multicast on loopback, or unicast where the machine has none"),
@@ -58,6 +62,13 @@ pub struct Arguments {
     /// Whose interfaces the venue speaks, and the gateway to it
     #[arg(long, value_parser = one_of(VENUES), default_value = "taut")]
     pub venue: VenueKind,
+    /// What orders go over at Deribit and Binance [default: json]
+    #[arg(long, value_parser = one_of(ORDERS))]
+    pub orders: Option<SimulatorOrders>,
+    /// Market data and orders go over TLS at Deribit and Binance, with a certificate that is made
+    /// for the run
+    #[arg(long)]
+    pub tls: bool,
     /// The venue's order flow
     #[arg(long, value_enum, default_value = "synthetic", conflicts_with = "data")]
     pub flow: FlowArgument,

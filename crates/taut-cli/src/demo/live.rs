@@ -93,6 +93,7 @@ impl Observer for Live {
     fn started(&mut self, run: &Started<'_>) {
         tell(&self.title);
         tell(format_args!("market data: {}", run.feed));
+        tell(format_args!("orders: {}", run.orders));
         let one = |process: &Process| {
             let Process { role, id, place, nice, .. } = process;
             let nice = match nice {

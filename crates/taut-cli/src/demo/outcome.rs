@@ -64,7 +64,12 @@ fn report_of(
 }
 
 fn notes(plan: &Plan, ended: &Outcome, lost: u64) -> Vec<String> {
-    let mut notes = vec![plan.source.clone(), format!("market data: {}", ended.feed)];
+    let (market_data, orders) = (&ended.feed, &ended.orders);
+    let mut notes = vec![
+        plan.source.clone(),
+        format!("market data: {market_data}"),
+        format!("orders: {orders}"),
+    ];
     if lost > 0 {
         notes.push(format!("{lost} packets were lost: neither received nor covered by a snapshot"));
     }

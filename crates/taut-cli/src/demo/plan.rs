@@ -167,7 +167,7 @@ impl Source {
     }
 }
 
-/// What only taut's own venue does.
+/// What only taut's own venue does, and what only others do.
 fn check_venue(arguments: &Arguments) -> Result<(), Failure> {
     let only_taut = [
         ("--data", arguments.data.is_some()),
@@ -175,11 +175,16 @@ fn check_venue(arguments: &Arguments) -> Result<(), Failure> {
         ("--lose", arguments.lose.is_some()),
         ("--refuse-retransmission", arguments.refuse_retransmission),
     ];
+    let only_others = [("--orders", arguments.orders.is_some()), ("--tls", arguments.tls)];
     let venue = arguments.venue;
-    match only_taut.iter().find(|(_, is_set)| *is_set && venue != VenueKind::Taut) {
+    let (misplaced, whose) = match venue {
+        VenueKind::Taut => (&only_others[..], "a venue that speaks as another"),
+        VenueKind::Deribit | VenueKind::Binance => (&only_taut[..], "taut's own venue"),
+    };
+    match misplaced.iter().find(|(_, is_set)| *is_set) {
         None => Ok(()),
         Some((flag, _)) => Err(Failure::Usage(format!(
-            "{flag} is for taut's own venue; leave it out with --venue {}",
+            "{flag} is for {whose}; leave it out with --venue {}",
             venue.name()
         ))),
     }
@@ -217,6 +222,8 @@ fn instrument(venue: VenueKind, number: u32) -> InstrumentSettings {
 fn simulator(arguments: &Arguments) -> Simulator {
     let mut simulator = Simulator::default();
     simulator.kind = arguments.venue;
+    simulator.orders = arguments.orders;
+    simulator.tls = arguments.tls;
     simulator.seed = arguments.seed;
     simulator.commands_per_second = arguments.ticks();
     simulator.levels = arguments.levels();

@@ -63,7 +63,8 @@ pub fn status(which: &Which) -> Result<(), Failure> {
         terminal::print("               on paper: no order leaves")?;
     }
     // What is over by now is only of interest to whoever reads JSON.
-    if !status.order_entry && !status.order_refusal.is_empty() {
+    let is_of_interest = !status.order_entry || !status.uncompared.is_empty();
+    if is_of_interest && !status.order_refusal.is_empty() {
         let words = format!("               the venue said: {}", status.order_refusal);
         terminal::print(words)?;
     }
@@ -83,6 +84,10 @@ pub fn status(which: &Which) -> Result<(), Failure> {
     }
     if let Some(more @ 1..) = status.stale_books.len().checked_sub(STALE_BOOKS_SHOWN) {
         terminal::print(format_args!("               {more} more; `--json` names all"))?;
+    }
+    for symbol in &status.uncompared {
+        let words = "halted until the venue says that it has its tick and lot";
+        terminal::print(format_args!("               {symbol}: {words}"))?;
     }
     if !status.books_sound && !status.market_data_refusal.is_empty() {
         let words = format!("               the venue said: {}", status.market_data_refusal);

@@ -46,7 +46,13 @@ mod tests {
     /// `taut ws connect` adds a flag of its own where one helps; `taut ws echo` has none of them.
     #[test]
     fn no_end_is_told_with_the_flag_of_one_of_the_two() {
-        let refused = Refused { status: 401, reason: "No", body: b"who?", location: Some("/in") };
+        let refused = Refused {
+            status: 401,
+            reason: "No",
+            body: b"who?",
+            location: Some("/in"),
+            retry_after: Some(30),
+        };
         for closed in [
             Closed::Agreed(CloseFrame { code: Some(CloseCode::TOO_BIG), reason: "too much" }),
             Closed::Violation(Violation::MessageBytes),

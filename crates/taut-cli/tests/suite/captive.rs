@@ -51,6 +51,7 @@ fn a_program_finds_the_venue_at_the_real_ones_names_over_tls() {
         ("deribit", "https://test.deribit.com/api/v2/public/test", "\"version\""),
         ("binance", "https://api.binance.com/api/v3/exchangeInfo", "\"BTCUSDT\""),
         ("binance", "https://stream.binance.com:9443/api/v3/time", "serverTime"),
+        ("binance", "https://stream-sbe.binance.com/api/v3/time", "serverTime"),
     ] {
         let Some(output) = captive(venue, &["curl", "--silent", "--show-error", url]) else {
             return;

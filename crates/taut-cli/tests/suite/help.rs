@@ -12,6 +12,8 @@ fn help_names_the_demo_and_every_flag_of_it() {
     for flag in [
         "--mode",
         "--venue",
+        "--orders",
+        "--tls",
         "--flow",
         "--seed",
         "--data",

@@ -199,8 +199,11 @@ impl Settings {
         let control = folder.path().join("control");
         let own = format!("ws://127.0.0.1:{}", venue.port);
         let text = sample
-            .replace("\"wss://stream.binance.com:9443\"", &format!("\"{own}\""))
-            .replace("wss://ws-api.binance.com:443", &own)
+            .replace(
+                "# streams = \"wss://stream.binance.com:9443\"",
+                &format!("streams = \"{own}\""),
+            )
+            .replace("# api = \"wss://ws-api.binance.com:443", &format!("api = \"{own}"))
             .replace("\"API_KEY\"", "\"one-ed25519\"")
             .replace("name = \"binance\"", &format!("name = \"binance\"\ncontrol = {control:?}"));
         Self { folder, text }
@@ -233,6 +236,25 @@ fn a_gateway_says_what_it_sees_at_binance_and_trades_there_by_its_file() {
         assert_eq!(code, 1, "{said}");
         assert!(said.contains(words), "{words}: {said}");
     }
+    trades_by(&settings, &["--lots", "100"]);
+}
+
+#[test]
+fn in_sbe_a_gateway_follows_binance_by_its_file_and_shows_its_key() {
+    let venue = Venue::start("binance");
+    let mut settings = Settings::at_binance(&venue).with_key();
+    let streams = format!("streams = \"ws://127.0.0.1:{}", venue.port);
+    settings.text = settings
+        .text
+        .replace("encoding = \"json\"", "encoding = \"sbe\"")
+        .replace(&streams, &format!("{streams}/sbe"));
+    let (code, said) = settings.check(("", ""), "", &["--live", "--patience", "60"]);
+    assert_eq!(code, 0, "{said}");
+    // On paper, too.
+    let nobody = ("one-ed25519", "nobody");
+    let (code, said) = settings.check(nobody, "", &["--paper", "--live", "--patience", "3"]);
+    assert_eq!(code, 1, "{said}");
+    assert!(said.contains("no sound book of BTCUSDT, ETHUSDT: the venue said: HTTP 401"), "{said}");
     trades_by(&settings, &["--lots", "100"]);
 }
 

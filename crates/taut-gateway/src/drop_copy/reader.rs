@@ -7,10 +7,13 @@ use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use taut_fix::{BeginString, CompId, Event, Role, SessionConfig};
-use taut_fix_engine::{Application, Initiator, Outbox, Received, SessionSettings};
+use taut_fix_engine::{
+    Application, Credentials, Initiator, Outbox, Received, SessionSettings, TlsSettings,
+};
 use taut_io::{Completion, EpollKernel, EventLoop, Handler, Io, LoopConfig, Poster, WaitStrategy};
 use taut_types::Nanos;
 
+use crate::order_entry::binance::CopyReading;
 use crate::order_entry::fix44::reading::Reading;
 use crate::order_entry::handler::{OfAll, VenueEvent, VenueReport};
 
@@ -18,6 +21,9 @@ use crate::order_entry::handler::{OfAll, VenueEvent, VenueReport};
 const WAITING: usize = 4_096;
 /// Sockets of the reader.
 const SOURCES: usize = 4;
+/// Binance's Logon of who reads copies: DropCopyFlag (9406), and MessageHandling (25035), which it
+/// must have.
+const DROP_COPY: [(i32, &str); 2] = [(9_406, "Y"), (25_035, "2")];
 
 /// Where the venue's copies are read.
 #[derive(Clone, Debug)]
@@ -30,12 +36,31 @@ pub struct CopyReaderSettings {
     pub target_comp_id: CompId,
     /// HeartBtInt (108).
     pub heartbeat_interval: Nanos,
-    /// The folder of the session's numbers: what was read once is not asked for again.
-    pub store: PathBuf,
+    /// Whose they are.
+    pub venue: CopiedVenue,
     /// How long the order session has to say the same before a copy counts.
     pub grace: Nanos,
     /// What somebody should know, in words.
     pub tell: fn(&str),
+}
+
+/// Whose copies are read.
+#[derive(Clone, Debug)]
+pub enum CopiedVenue {
+    /// taut's own, or another one whose copies are ExecutionReports of FIX 4.4 with the member's
+    /// ClOrdID.
+    Fix44 {
+        /// The folder of the session's numbers: what was read once is not asked for again.
+        store: PathBuf,
+    },
+    /// Binance. Its numbers begin at 1 with each connection: what was missed without one is not
+    /// told.
+    Binance {
+        /// The API key and its private key: the Logon is signed.
+        credentials: Credentials,
+        /// Whom it trusts; without it the connection is plain.
+        tls: Option<TlsSettings>,
+    },
 }
 
 /// What a copy says, and when it was received.
@@ -94,7 +119,8 @@ impl CopyReader {
     /// # Errors
     /// The store cannot be opened, or there is no address.
     pub fn open(settings: CopyReaderSettings) -> io::Result<(VenueCopies, Self)> {
-        let CopyReaderSettings { sender_comp_id, target_comp_id, grace, tell, .. } = settings;
+        let CopyReaderSettings { sender_comp_id, target_comp_id, venue, grace, tell, .. } =
+            settings;
         let sizes = LoopConfig { sources_max: SOURCES, ..LoopConfig::default() };
         let kernel = EpollKernel::new(SOURCES).map_err(io::Error::other)?;
         let mut events = EventLoop::new(kernel, sizes).map_err(io::Error::other)?;
@@ -103,13 +129,22 @@ impl CopyReader {
             heartbeat_interval: settings.heartbeat_interval,
             ..SessionConfig::new(role, begin, sender_comp_id, target_comp_id)
         };
-        let session = SessionSettings {
-            store: Some(settings.store),
-            addresses: settings.addresses,
-            ..SessionSettings::new(config)
+        let mut session =
+            SessionSettings { addresses: settings.addresses, ..SessionSettings::new(config) };
+        let language = match venue {
+            CopiedVenue::Fix44 { store } => {
+                session.store = Some(store);
+                Language::Fix44(Box::default())
+            }
+            CopiedVenue::Binance { credentials, tls } => {
+                session.config.reset_on_logon = true;
+                session.logon_fields = DROP_COPY.map(|(tag, it)| (tag, it.to_owned())).to_vec();
+                (session.credentials, session.tls) = (Some(credentials), tls);
+                Language::Binance(CopyReading::new())
+            }
         };
         let (to, copies) = sync_channel(WAITING);
-        let application = Copies { to, reading: Reading::default(), tell };
+        let application = Copies { to, language, tell };
         let initiator = Initiator::start(events.io(), session, application)?;
         let wake = Some(events.io().poster());
         let waiting = VecDeque::with_capacity(WAITING);
@@ -139,6 +174,10 @@ struct ReadOn<'a>(&'a mut Initiator<Copies>);
 impl Handler<EpollKernel> for ReadOn<'_> {
     fn complete(&mut self, io: &mut Io<EpollKernel>, completion: Completion<'_>) {
         if matches!(completion, Completion::Posted { .. }) {
+            if matches!(self.0.endpoint().application().language, Language::Binance(_)) {
+                // Without a word the name is barred for two heartbeats.
+                self.0.with_application(io, |_, outbox| outbox.log_out(""));
+            }
             self.0.stop(io);
             io.stop();
         } else {
@@ -154,26 +193,43 @@ impl Handler<EpollKernel> for ReadOn<'_> {
 /// What the venue's copies are for.
 struct Copies {
     to: SyncSender<Copied>,
-    reading: Reading,
+    language: Language,
     tell: fn(&str),
+}
+
+/// What the venue speaks.
+enum Language {
+    Fix44(Box<Reading>),
+    Binance(CopyReading),
 }
 
 impl Application for Copies {
     fn handle(&mut self, event: Event, message: Received<'_>, outbox: &mut Outbox<'_>) {
         let received = outbox.now().mono;
-        let said = match event {
-            Event::LoggedOn => {
+        let Event::Application { sequence, .. } = event else {
+            if event == Event::LoggedOn {
                 (self.tell)("drop copies of the venue are read");
-                return;
             }
-            Event::Application { sequence, .. } => {
-                self.reading.application(&message, sequence, true, outbox)
-            }
-            _ => return,
+            return;
         };
-        if let Some(said) = said.filter(is_execution) {
-            // Whoever does not take it any more ends this thread, too.
-            let _ = self.to.send((received, said));
+        let Self { to, language, tell } = self;
+        // Whoever does not take it any more ends this thread, too.
+        let take = |said| {
+            let _ = to.send((received, said));
+        };
+        match language {
+            Language::Fix44(reading) => {
+                let said = reading.application(&message, sequence, true, outbox);
+                said.filter(is_execution).into_iter().for_each(take);
+            }
+            Language::Binance(_) if message.msg_type() == b"B" => {
+                tell("drop copies of the venue: it is about to end the session");
+                outbox.log_out("");
+            }
+            Language::Binance(reading) => {
+                reading.hear(&message);
+                std::iter::from_fn(|| reading.next()).for_each(take);
+            }
         }
     }
 

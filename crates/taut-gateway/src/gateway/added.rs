@@ -1,8 +1,7 @@
 //! Instruments that a gateway takes while it trades the others.
 
 use taut_io::Kernel;
-use taut_market_data::FeedHandler;
-use taut_oms::InstrumentStatus;
+use taut_market_data::{FeedHandler, FollowError};
 use taut_types::InstrumentId;
 
 use super::Gateway;
@@ -24,8 +23,10 @@ impl<C: Client, F: FeedHandler, K: Kernel, O: Observer, H: OrderHandler>
     /// Takes one more instrument, in the room that was taken for it; all others go on as they are.
     /// Its limits are those that the [rules](Gateway::set_rules) in force have for its number. No
     /// order for it passes until its book is sound and, where the venue says of each instrument
-    /// whether it trades, until that is said. Strategies that are attached are told the instrument,
-    /// and its book once that is sound. Cost: once, a look at every book and some system calls.
+    /// whether it trades, or what its steps of prices and quantities are, until that is said: it is
+    /// asked for its channels and for that on the connections that stand. Strategies that are
+    /// attached are told the instrument, and its book once that is sound. Cost: once, a look at
+    /// every book, some system calls and, at venues that name instruments by texts, some memory.
     ///
     /// # Errors
     /// Why it is not taken.
@@ -39,19 +40,29 @@ impl<C: Client, F: FeedHandler, K: Kernel, O: Observer, H: OrderHandler>
         if new.instrument.id().0 as usize != count {
             return Err(AddError::NotNext(InstrumentId(count as u32)));
         }
+        if core.streams.as_ref().is_some_and(|streams| !streams.takes_instruments()) {
+            return Err(AddError::Feed(FollowError::Fixed));
+        }
         if !core.orders.takes_instrument(new) {
             return Err(AddError::OrderEntry);
         }
-        core.market.follow(&new.instrument, new.venue_number).map_err(AddError::Feed)?;
-        let status = match core.market.feed().tells_status() {
-            true => InstrumentStatus::Halted,
-            false => InstrumentStatus::Trading,
-        };
-        core.orders.add_instrument(new, status);
+        let follow = core.market.follow(&new.instrument, new.venue_number, &new.name);
+        follow.map_err(AddError::Feed)?;
+        let streams = core.streams.as_mut();
+        let asks = streams.is_some_and(|streams| streams.add_instrument(events.io(), &new.name));
+        let status = core.market.order_status(new.instrument.id());
+        core.orders.add_instrument(new, status, asks || H::COMPARES_INSTRUMENTS);
         core.instruments.push(new.instrument);
         let now = core.clock.now();
         core.with_client(|client, clock, state| client.instruments_added(clock, state, now));
         let is_recovering = !core.market.is_sound();
         core.feed.set_recovering(events.io(), is_recovering).map_err(AddError::Gateway)
+    }
+
+    /// Instruments that were added, and are not traded before the venue has said that it has their
+    /// steps of prices and quantities.
+    #[must_use]
+    pub fn uncompared(&self) -> &[InstrumentId] {
+        self.core.orders.uncompared()
     }
 }

@@ -15,7 +15,8 @@ const MARKED_IN_A_ROW: usize = 32;
 
 impl<C: Client, F: FeedHandler, O: Observer, H: OrderHandler> Core<'_, C, F, O, H> {
     /// An instrument that the venue has by another symbol, or with other steps of prices or
-    /// quantities, is traded no more: each order could be refused, or mean something else.
+    /// quantities, is traded no more: each order could be refused, or mean something else. One that
+    /// was added is traded from here on when the venue has it as it is.
     pub(super) fn compare_terms(&mut self) {
         let Self { streams, instruments, market, orders, .. } = self;
         let stop = |orders: &mut OrderSession<H>, id| {
@@ -24,12 +25,18 @@ impl<C: Client, F: FeedHandler, O: Observer, H: OrderHandler> Core<'_, C, F, O, 
         while let Some(id) = market.feed_mut().poll_contradiction() {
             stop(orders, id);
         }
+        while let Some((id, is_ours)) = orders.poll_compared() {
+            match is_ours {
+                true => orders.compared(id, market.order_status(id)),
+                false => stop(orders, id),
+            }
+        }
         let Some(streams) = streams else { return };
         while let Some((id, terms)) = streams.poll_terms() {
             orders.set_terms(id, &terms);
-            let own = instruments.get(id.0 as usize);
-            if own.is_some_and(|own| !terms.contain(own)) {
-                stop(orders, id);
+            match instruments.get(id.0 as usize).is_none_or(|own| terms.contain(own)) {
+                true => orders.compared(id, market.order_status(id)),
+                false => stop(orders, id),
             }
         }
     }

@@ -51,7 +51,7 @@ struct Standing {
 impl FeedHandler for Standing {
     type Frame<'f> = ();
 
-    fn follow(&mut self, _: &Instrument, _: InstrumentId) -> Result<(), FollowError> {
+    fn follow(&mut self, _: &Instrument, _: InstrumentId, _: &[u8]) -> Result<(), FollowError> {
         Ok(())
     }
     fn decode(&mut self, _: Nanos, _: Source, _: &[u8]) -> Option<()> {

@@ -22,7 +22,8 @@
 //!   when the window of its last request is over.
 //! - **Limits.** An order that the symbol's filters refuse does not leave. No request leaves for
 //!   which there is no weight, or no room among the orders of ten seconds and of a day; nothing
-//!   leaves before the time that the venue names when a limit was reached.
+//!   leaves before the time that the venue names when a limit was reached. What other programs of
+//!   the account or the address use is missing from what answers say is left.
 
 mod answers;
 mod asked;
@@ -39,6 +40,7 @@ mod way;
 mod ws;
 
 pub use fix::BinanceFix;
+pub(crate) use fix::CopyReading;
 pub use settings::BinanceOrderSettings;
 pub use taut_order_entry::binance::SelfTrade;
 pub use ws::BinanceWs;

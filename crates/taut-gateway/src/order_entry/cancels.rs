@@ -5,9 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use taut_io::{Io, Kernel};
 use taut_journal::Entry;
-use taut_oms::{
-    InstrumentStatus, Order, Permit, RateWarning, RequestKind, RiskReject, TableError, crosses,
-};
+use taut_oms::{Order, Permit, RateWarning, RequestKind, RiskReject, TableError, crosses};
 use taut_sys::Clock;
 use taut_types::{ClientOrderId, InstrumentId, Nanos, OrderTerms};
 
@@ -41,12 +39,6 @@ enum Cancel {
 }
 
 impl<H: OrderHandler> OrderSession<H> {
-    /// An instrument trades, or does not any more.
-    #[cold]
-    pub(crate) fn set_status(&mut self, instrument: InstrumentId, status: InstrumentStatus) {
-        self.risk.set_status(instrument, status);
-    }
-
     /// A budget of messages that is nearly spent, or is not any more.
     pub(crate) fn poll_rate_warning(&mut self, now: Nanos) -> Option<RateWarning> {
         self.risk.poll_rate_warning(now)

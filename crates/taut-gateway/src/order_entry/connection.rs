@@ -65,6 +65,7 @@ impl<H: OrderHandler> OrderSession<H> {
         let mut orders = Self {
             addresses: Addresses::new(inet(config.order_address), backups.map(inet)),
             back_off: BackOff::new(shortest, longest),
+            wait_min: Nanos::ZERO,
             beside: settings.beside.clone().map(Beside::new),
             settings,
             hot: config.hot,
@@ -80,6 +81,7 @@ impl<H: OrderHandler> OrderSession<H> {
             handler,
             instruments,
             instrument_capacity: capacity,
+            uncompared: Vec::new(),
             table: OrderTable::with_capacity(config.order_capacity),
             risk: risk(config, now.mono),
             positions: positions(config, capacity),
@@ -144,19 +146,21 @@ impl<H: OrderHandler> OrderSession<H> {
     }
 
     /// An attempt came to nothing: the next address is in turn, or all of them again after a while.
+    /// A venue that asks to be left alone counts by who calls, and is so at every address.
     fn try_again(&mut self, now: Nanos) {
         if self.addresses.failed() {
-            self.phase = Phase::Waiting(now);
+            self.phase = Phase::Waiting(now + std::mem::take(&mut self.wait_min));
         } else {
             self.wait(now);
         }
     }
 
-    /// Tries after a while.
+    /// Tries after a while; not before the end of the connection says.
     fn wait(&mut self, now: Nanos) {
         // Any number will do, so that gateways do not all come back at once.
         let random = (now.0.unsigned_abs() ^ self.disconnects).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.phase = Phase::Waiting(now + self.back_off.wait(random));
+        let least = std::mem::take(&mut self.wait_min);
+        self.phase = Phase::Waiting(now + self.back_off.wait(random).max(least));
     }
 
     /// The connection stands: asks to log on, or for what the stream goes through first.
@@ -214,10 +218,13 @@ impl<H: OrderHandler> OrderSession<H> {
         io: &mut Io<impl Kernel>,
         completion: &Completion<'_>,
     ) -> Option<Unwrapped> {
-        if self.wire.take(io, completion, &mut self.unwrapped) {
-            return Some(std::mem::take(&mut self.unwrapped));
-        }
-        self.beside.as_mut()?.take(io, completion)
+        let brought = if self.wire.take(io, completion, &mut self.unwrapped) {
+            std::mem::take(&mut self.unwrapped)
+        } else {
+            self.beside.as_mut()?.take(io, completion)?
+        };
+        self.wait_min = brought.wait_min;
+        Some(brought)
     }
 
     /// Handles a message of the second connection: what it says is told with what is

@@ -63,7 +63,7 @@ pub struct DeribitFix {
     reading: Reading,
     last_words: LastWords,
     /// Symbol (55) of each instrument, by its number.
-    symbols: Box<[LongText]>,
+    symbols: Vec<LongText>,
     prices: VenuePrices,
     /// For the matching engine, and for all else.
     orders: Credits,
@@ -182,6 +182,17 @@ impl OrderHandler for DeribitFix {
 
     fn over(&mut self, order: ClientOrderId) {
         self.known.forget(order);
+    }
+
+    fn add_instrument(&mut self, instrument: &Instrument, name: &str) -> bool {
+        let (id, symbol) = (instrument.id(), LongText::new(name.as_bytes()));
+        let Some(symbol) = symbol.filter(|_| id.0 as usize <= self.symbols.len()) else {
+            return false;
+        };
+        self.symbols.truncate(id.0 as usize);
+        self.symbols.push(symbol);
+        self.prices.add(id);
+        true
     }
 
     fn set_terms(&mut self, instrument: InstrumentId, terms: &VenueTerms) {

@@ -92,7 +92,7 @@ impl OrderHandler for Fix44 {
         self.link.log_out(now);
     }
 
-    fn add_instrument(&mut self, _instrument: &Instrument) -> bool {
+    fn add_instrument(&mut self, _instrument: &Instrument, _name: &str) -> bool {
         // Each message names the instrument.
         true
     }

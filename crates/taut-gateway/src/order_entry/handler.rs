@@ -53,6 +53,10 @@ pub trait OrderHandler {
     /// Whether questions go over a second connection.
     const ASKS_BESIDE: bool = false;
 
+    /// Whether it asks the venue itself what instruments are, and says what came of it
+    /// ([`poll_compared`](Self::poll_compared)).
+    const COMPARES_INSTRUMENTS: bool = false;
+
     /// The connection stands: the session begins. The random bytes are for a nonce, say; so many
     /// attempts to log on at this address have failed one after the other.
     fn connected(&mut self, now: Now, random: [u8; 32], failed_logons: u32);
@@ -84,9 +88,18 @@ pub trait OrderHandler {
     /// An order is over: what is remembered of it can be forgotten.
     fn over(&mut self, _order: ClientOrderId) {}
 
-    /// Takes an instrument that it was not built with; false when it sends orders for those alone.
-    fn add_instrument(&mut self, _instrument: &Instrument) -> bool {
+    /// Takes an instrument that it was not built with, by the venue's name of it, behind all
+    /// others; false when it sends orders for those alone, or the venue has no such names. Called
+    /// again with the same number when the gateway could not take the instrument.
+    fn add_instrument(&mut self, _instrument: &Instrument, _name: &str) -> bool {
         false
+    }
+
+    /// An instrument that the venue has been asked about since this was called last, and whether
+    /// ours has its steps of prices and quantities: one that was added is not traded before, and
+    /// one that differs is not traded any more.
+    fn poll_compared(&mut self) -> Option<(InstrumentId, bool)> {
+        None
     }
 
     /// What the venue says of an instrument: an order that it would refuse does not leave.

@@ -12,7 +12,8 @@
 //!   the order is asked about, and nothing is sent again.
 //! - **Questions.** `GET /api/v5/trade/order` and `/orders-pending`, one at a time. One that has no
 //!   answer because the server ended its connection is asked again; an order that left less than
-//!   [`SETTLE`] ago may not be there yet.
+//!   [`SETTLE`] ago may not be there yet. Where no coins of the spot market are traded, which are
+//!   balances, `/account/positions` says what the account holds.
 //! - **Quantities** are the venue's: coins on the spot market, contracts elsewhere.
 
 mod questions;
@@ -20,7 +21,7 @@ mod reading;
 mod session;
 mod settings;
 
-use taut_fix::{LongText, Now};
+use taut_fix::{LongText, Now, ShortText};
 use taut_oms::{Order, RequestKind, VenueReject};
 use taut_order_entry::okx::{
     Message, NewOrder, Outcome, Request, Which, outcome, read_answer, read_message, reject,
@@ -74,6 +75,10 @@ impl Ordered {
 #[derive(Debug)]
 pub struct OkxWs {
     settings: OkxOrderSettings,
+    /// The symbols of the instruments that the settings name as the venue does.
+    symbols: Vec<LongText>,
+    /// Whether there is one account alone, as at the venue.
+    has_one_account: bool,
     session: Session,
     known: OrderPlaces<KnownOrder>,
     reading: Reading,
@@ -102,7 +107,10 @@ impl OkxWs {
                 *name = instrument.symbol().to_string();
             }
         }
+        let symbols = config.instruments.iter().map(|it| ShortText::from(it.symbol()).into());
         Ok(Self {
+            symbols: symbols.collect(),
+            has_one_account: config.risk.accounts().all().len() <= 1,
             session: Session::new(config, &settings)?,
             known: OrderPlaces::with_capacity(config.order_capacity),
             reading: Reading::new(),
@@ -243,7 +251,7 @@ impl OkxWs {
             return;
         };
         let code = message.code.unwrap_or(0);
-        let Self { reading, known, questions, session, .. } = self;
+        let Self { reading, known, questions, session, settings, symbols, .. } = self;
         match (question.asked, code) {
             (Asked::Time, 0) => match taut_order_entry::okx::read_time(message.data) {
                 Ok(time) => session.told_time(now, time, question.sent_at),
@@ -266,6 +274,11 @@ impl OkxWs {
                     reject: VenueReject::Other,
                 }),
             },
+            (Asked::Positions, 0) => {
+                if reading.positions(message.data, (&settings.names, symbols)).is_err() {
+                    reading.push(VenueEvent::PositionsRefused);
+                }
+            }
             (Asked::Order(request, _), code) if outcome(code) == Outcome::OrderGone => {
                 self.not_found(now, request, question);
             }
@@ -299,7 +312,7 @@ impl OrderHandler for OkxWs {
     const CAPABILITIES: Capabilities = Capabilities {
         framing: Framing::Messages,
         tells_all: true,
-        tells_positions: false,
+        tells_positions: true,
         name_bytes_max: 32,
     };
     const ASKS_BESIDE: bool = true;
@@ -342,6 +355,15 @@ impl OrderHandler for OkxWs {
 
     fn over(&mut self, order: ClientOrderId) {
         self.known.remove(order);
+    }
+
+    fn add_instrument(&mut self, instrument: &Instrument, name: &str) -> bool {
+        let place = instrument.id().0 as usize;
+        self.settings.names.resize(place, String::new());
+        self.settings.names.push(name.to_owned());
+        self.symbols.resize(place, LongText::from_u64(0));
+        self.symbols.push(ShortText::from(instrument.symbol()).into());
+        true
     }
 
     #[inline]
@@ -442,6 +464,21 @@ impl OrderHandler for OkxWs {
         self.questions.pay(now)?;
         self.sent.push(Ordered::Question);
         self.questions.ask(now, self.sent.last(), Asked::FIRST_PAGE);
+        Ok(())
+    }
+
+    /// Coins of the spot market are balances, and no positions of the venue's: where a pair is
+    /// traded, nothing is compared. Nor is it where the gateway divides what is one account at the
+    /// venue.
+    fn ask_positions(&mut self, now: Now, _account: Option<ShortText>) -> Result<(), NotSent> {
+        let is_pair = |name: &String| name.matches('-').count() < 2;
+        if !self.has_one_account || self.settings.names.iter().any(is_pair) {
+            return Err(NotSent::Unsupported);
+        }
+        self.check_up()?;
+        self.questions.pay(now)?;
+        self.sent.push(Ordered::Question);
+        self.questions.ask(now, self.sent.last(), Asked::Positions);
         Ok(())
     }
 

@@ -7,6 +7,7 @@ use taut_types::Nanos;
 use taut_ws::{ClientRequest, Connection, Event, KeepAlive, Seed, WsConfig, WsUrl};
 
 use crate::config::Transport;
+use crate::ended::wait_after;
 
 /// How long TLS may take to begin; a WebSocket has a time of its own.
 const HANDSHAKE_TIME: Nanos = Nanos::from_secs(5);
@@ -35,6 +36,8 @@ pub struct Unwrapped {
     pub is_gone: bool,
     /// It is the session's second connection.
     pub is_beside: bool,
+    /// How long to wait at the least before the next attempt, as the end of the connection says.
+    pub wait_min: Nanos,
     bytes: Vec<u8>,
     /// Where each piece ends: a message, or bytes of a stream.
     ends: Vec<usize>,
@@ -51,6 +54,7 @@ impl Unwrapped {
 
     fn clear(&mut self) {
         (self.is_open, self.is_gone, self.is_beside) = (false, false, false);
+        self.wait_min = Nanos::ZERO;
         self.bytes.clear();
         self.ends.clear();
     }
@@ -124,7 +128,10 @@ impl Wire {
                 WsEvent::Session(Event::Opened(_)) => into.is_open = true,
                 WsEvent::Session(Event::Text(text)) => into.push(text.as_bytes()),
                 WsEvent::Session(Event::Binary(bytes)) => into.push(bytes),
-                WsEvent::Session(Event::Closed(_)) | WsEvent::Gone(_) => into.is_gone = true,
+                WsEvent::Session(Event::Closed(closed)) => {
+                    (into.is_gone, into.wait_min) = (true, wait_after(&closed));
+                }
+                WsEvent::Gone(_) => into.is_gone = true,
                 WsEvent::Session(_) => {}
             }),
         }

@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use taut_market_data::deribit::{Message, read_message};
+use taut_market_data::deribit::{BookChannel, Message, read_message};
 use taut_oms::Rate;
 use taut_order_entry::deribit::{Request, grants, read_count, read_error, read_instrument};
 use taut_order_entry::sign::HmacKey;
@@ -22,8 +22,9 @@ const OUTBOX_BYTES: usize = 32_000;
 const HEARTBEAT_S: u64 = 30;
 /// How long nothing at all may come: three heartbeats.
 const DEAD: Nanos = Nanos::from_secs(90);
-/// How often the venue is asked what the instruments are: they may change in a session.
-const TERMS: Nanos = Nanos::from_secs(600);
+/// How often the venue is asked what the instruments are, as they may change in a session: each
+/// minute, or so that a question leaves each second, and no less often than each ten minutes.
+const TERMS_S: [i64; 2] = [60, 600];
 /// How long a subscription may take.
 const SUBSCRIBING: Nanos = Nanos::from_secs(10);
 /// `public/subscribe` and `public/unsubscribe`: 3.3 a second, a burst of 10.
@@ -32,6 +33,8 @@ const SUBSCRIPTIONS: Rate = Rate { per_second: 3, burst: 9 };
 const QUESTIONS: Rate = Rate { per_second: 5, burst: 10 };
 /// What all messages with data begin with.
 const DATA: &[u8] = b"{\"jsonrpc\":\"2.0\",\"method\":\"subscription\"";
+/// The channels of each instrument, its book's first.
+const KINDS: [&str; 3] = ["book", "trades", "ticker"];
 
 /// What is followed at Deribit.
 #[derive(Clone, Debug)]
@@ -40,6 +43,12 @@ pub struct DeribitStreamSettings {
     pub names: Vec<String>,
     /// `raw`, which needs a key, `100ms` or `agg2`.
     pub interval: String,
+    /// What books are made of; grouped ones are told `100ms` or `agg2`.
+    pub book: BookChannel,
+    /// The price step of a grouped book's levels, a whole number; `none` is the instrument's.
+    pub group: String,
+    /// The levels of a side of a grouped book: 1, 10 or 20.
+    pub depth: u8,
     /// Channels of no one instrument, such as `instrument.state.any.any`.
     pub others: Vec<String>,
     /// The client's id and secret.
@@ -55,9 +64,38 @@ impl DeribitStreamSettings {
         Self {
             names,
             interval: "100ms".to_owned(),
+            book: BookChannel::Changes,
+            group: "none".to_owned(),
+            depth: 20,
             others: vec!["instrument.state.any.any".to_owned(), "platform_state".to_owned()],
             key: None,
             silence: Nanos::from_secs(30),
+        }
+    }
+
+    fn channel_names(&self) -> ChannelNames {
+        let Self { interval, group, .. } = self.clone();
+        ChannelNames { interval, book: self.book, group, depth: self.depth }
+    }
+}
+
+/// What the channels of an instrument are called.
+#[derive(Debug)]
+struct ChannelNames {
+    interval: String,
+    book: BookChannel,
+    group: String,
+    depth: u8,
+}
+
+impl ChannelNames {
+    /// Of an instrument's channel of this kind; the book's kind is `book`.
+    fn of(&self, kind: &str, name: &str) -> String {
+        let Self { interval, group, depth, .. } = self;
+        match (kind, self.book) {
+            ("book", BookChannel::Grouped) => format!("book.{name}.{group}.{depth}.{interval}"),
+            ("book", BookChannel::Quote) => format!("quote.{name}"),
+            _ => format!("{kind}.{name}.{interval}"),
         }
     }
 }
@@ -71,6 +109,8 @@ enum Task {
     Heartbeat,
     /// Channels from this one on.
     Subscribe(usize),
+    /// The channels of an instrument that was added.
+    Added(usize),
     Unsubscribe(usize),
     /// The book of an instrument alone.
     Book(usize),
@@ -81,9 +121,15 @@ enum Task {
 /// The session of Deribit's market data.
 #[derive(Debug)]
 pub struct DeribitStream {
-    /// Books, trades and tickers of each instrument, then the others.
+    /// Books, trades and tickers of each instrument, then the others, then those of each instrument
+    /// that was added.
     channels: Vec<String>,
+    /// Where the channel of each instrument's book stands there: nowhere, of one that was added,
+    /// until the venue has said that there is such an instrument. It could refuse all others with
+    /// it.
+    books: Vec<Option<usize>>,
     names: Vec<String>,
+    channel_names: ChannelNames,
     terms: Vec<Option<VenueTerms>>,
     /// Instruments of which the terms have come, and were not looked at.
     news: VecDeque<usize>,
@@ -114,14 +160,17 @@ impl DeribitStream {
     /// A session that is not open.
     #[must_use]
     pub fn new(settings: &DeribitStreamSettings) -> Self {
-        let DeribitStreamSettings { names, interval, others, key, silence } = settings;
-        let of_all =
-            |kind: &'static str| names.iter().map(move |name| format!("{kind}.{name}.{interval}"));
+        let DeribitStreamSettings { names, others, key, silence, .. } = settings;
+        let channel_names = settings.channel_names();
+        let called = &channel_names;
+        let of_all = |kind: &'static str| names.iter().map(move |name| called.of(kind, name));
         // Books first: a book's channel has the number of its instrument.
-        let channels = of_all("book").chain(of_all("trades")).chain(of_all("ticker"));
+        let channels = KINDS.into_iter().flat_map(of_all).chain(others.iter().cloned()).collect();
         Self {
-            channels: channels.chain(others.iter().cloned()).collect(),
+            channels,
+            books: (0..names.len()).map(Some).collect(),
             names: names.clone(),
+            channel_names,
             terms: vec![None; names.len()],
             news: VecDeque::with_capacity(names.len()),
             terms_at: Nanos::ZERO,
@@ -176,8 +225,34 @@ impl DeribitStream {
 
     /// What the venue says of each instrument is asked for.
     fn ask_for_terms(&mut self, now: Nanos) {
-        self.terms_at = now + TERMS;
+        let [least, most] = TERMS_S;
+        let seconds = (self.names.len() as i64).clamp(least, most);
+        self.terms_at = now + Nanos::from_secs(seconds);
         self.tasks.extend((0..self.names.len()).map(Task::Terms));
+    }
+
+    /// Before what can wait.
+    fn insert(&mut self, tasks: &[Task]) {
+        let is_terms = |task: &Task| matches!(task, Task::Terms(_));
+        let place = self.tasks.iter().position(is_terms).unwrap_or(self.tasks.len());
+        tasks.iter().rev().for_each(|task| self.tasks.insert(place, *task));
+    }
+
+    /// The venue says what an instrument is.
+    fn told_terms(&mut self, at: usize, body: &[u8]) {
+        let told = read_terms(body);
+        let Some((terms, book)) = self.terms.get_mut(at).zip(self.books.get_mut(at)) else {
+            return;
+        };
+        *terms = told;
+        self.news.push_back(at);
+        if told.is_some() && book.is_none() {
+            *book = Some(self.channels.len());
+            let Self { channels, names, channel_names, .. } = self;
+            let name = names.get(at).map_or("", String::as_str);
+            channels.extend(KINDS.map(|kind| channel_names.of(kind, name)));
+            self.insert(&[Task::Added(at)]);
+        }
     }
 
     fn give_up(&mut self) {
@@ -187,11 +262,12 @@ impl DeribitStream {
 
     /// Writes a task; how long it is.
     fn write(&mut self, now: Nanos, task: Task) -> Option<usize> {
-        let Self { channels, outbox, key, nonce, names, .. } = self;
+        let Self { channels, books, outbox, key, nonce, names, .. } = self;
         let id = self.last_id + 1;
         let some = |from: usize, count: usize| -> Vec<&[u8]> {
             channels.iter().skip(from).take(count).map(String::as_bytes).collect()
         };
+        let book = |at: usize| *books.get(at)?;
         let is_private = key.is_some();
         let listed;
         let request = match task {
@@ -212,12 +288,16 @@ impl DeribitStream {
                 listed = some(from, CHANNELS_MAX);
                 Request::Subscribe { is_private, channels: &listed }
             }
+            Task::Added(at) => {
+                listed = some(book(at)?, KINDS.len());
+                Request::Subscribe { is_private, channels: &listed }
+            }
             Task::Unsubscribe(at) => {
-                listed = some(at, 1);
+                listed = some(book(at)?, 1);
                 Request::Unsubscribe { is_private, channels: &listed }
             }
             Task::Book(at) => {
-                listed = some(at, 1);
+                listed = some(book(at)?, 1);
                 Request::Subscribe { is_private, channels: &listed }
             }
             Task::Terms(at) => Request::Instrument { instrument: names.get(at)?.as_bytes() },
@@ -274,18 +354,20 @@ impl StreamSession for DeribitStream {
                 } else if task == Task::Time {
                     let told = read_count(body);
                     told.into_iter().for_each(|ms| self.clock.told(ms, until - SUBSCRIBING, now));
-                } else if let Task::Terms(at) = task
-                    && let Some(terms) = self.terms.get_mut(at)
-                {
-                    *terms = read_terms(body);
-                    self.news.push_back(at);
+                } else if let Task::Terms(at) = task {
+                    self.told_terms(at, body);
                 }
-                match task {
-                    Task::Subscribe(from) if !is_error => self.granted(from, CHANNELS_MAX, body),
-                    Task::Book(at) if !is_error => self.granted(at, 1, body),
-                    _ => {}
+                let book = |at: usize| self.books.get(at).copied().flatten();
+                let asked = match task {
+                    Task::Subscribe(from) => Some((from, CHANNELS_MAX)),
+                    Task::Added(at) => book(at).map(|from| (from, KINDS.len())),
+                    Task::Book(at) => book(at).map(|from| (from, 1)),
+                    _ => None,
+                };
+                if let Some((from, count)) = asked.filter(|_| !is_error) {
+                    self.granted(from, count, body);
                 }
-                if matches!(task, Task::Subscribe(_) | Task::Book(_)) {
+                if asked.is_some() {
                     self.data_at = now;
                 }
             }
@@ -308,20 +390,32 @@ impl StreamSession for DeribitStream {
 
     fn want(&mut self, _now: Nanos, instrument: InstrumentId) {
         let at = instrument.0 as usize;
-        let is_known = at < self.names.len() && !self.tasks.contains(&Task::Book(at));
-        if self.is_settled() && is_known {
+        let is_followed = self.books.get(at).is_some_and(Option::is_some);
+        if self.is_settled() && is_followed && !self.tasks.contains(&Task::Book(at)) {
             self.counters.resubscribed += 1;
-            // Before what can wait.
-            let is_terms = |task: &Task| matches!(task, Task::Terms(_));
-            let place = self.tasks.iter().position(is_terms).unwrap_or(self.tasks.len());
-            self.tasks.insert(place, Task::Book(at));
-            self.tasks.insert(place, Task::Unsubscribe(at));
+            self.insert(&[Task::Unsubscribe(at), Task::Book(at)]);
         }
+    }
+
+    fn takes_instruments(&self) -> bool {
+        true
+    }
+
+    fn add_instrument(&mut self, _now: Nanos, name: &str) -> bool {
+        let at = self.names.len();
+        self.names.push(name.to_owned());
+        self.terms.push(None);
+        self.books.push(None);
+        if self.is_open {
+            self.insert(&[Task::Terms(at)]);
+        }
+        true
     }
 
     fn is_settled(&self) -> bool {
         let begins = |task: &Task| {
-            matches!(task, Task::Time | Task::Authenticate | Task::Heartbeat | Task::Subscribe(_))
+            matches!(task, Task::Time | Task::Authenticate | Task::Heartbeat)
+                || matches!(task, Task::Subscribe(_) | Task::Added(_))
         };
         self.is_open
             && !self.tasks.iter().any(begins)
@@ -443,6 +537,38 @@ mod tests {
     }
 
     #[test]
+    fn books_come_from_the_channel_of_the_settings_and_are_subscribed_to_anew_there() {
+        for (book, channel) in [
+            (BookChannel::Changes, "book.A.agg2"),
+            (BookChannel::Grouped, "book.A.5.10.agg2"),
+            (BookChannel::Quote, "quote.A"),
+        ] {
+            let settings = DeribitStreamSettings {
+                interval: "agg2".to_owned(),
+                book,
+                group: "5".to_owned(),
+                depth: 10,
+                ..DeribitStreamSettings::new(vec!["A".to_owned()])
+            };
+            let mut stream = DeribitStream::new(&settings);
+            stream.opened(AT, AT, [7; 16]);
+            let channel = format!("\"{channel}\"");
+            let others = r#","trades.A.agg2","ticker.A.agg2","instrument.state.any.any","#;
+            while !stream.is_settled() {
+                let text = next(&mut stream, AT);
+                let expected = format!("[{channel}{others}");
+                assert!(!text.contains("subscribe") || text.contains(&expected), "{text}");
+            }
+            stream.want(AT, InstrumentId(0));
+            for verb in ["unsubscribe", "subscribe"] {
+                let asked = format!(r#"/{verb}","params":{{"channels":[{channel}]"#);
+                let text = next(&mut stream, AT);
+                assert!(text.contains(&asked), "{text}");
+            }
+        }
+    }
+
+    #[test]
     fn a_channel_that_the_venue_leaves_out_is_counted_and_named() {
         let mut stream = stream(&["A", "B"], false);
         next(&mut stream, AT);
@@ -503,7 +629,7 @@ mod tests {
             stream.poll_terms().unwrap().1.tick
         };
         assert_eq!(terms(&mut stream, now, "0.5"), Price(500_000_000));
-        for _ in 0..60 {
+        for _ in 0..6 {
             assert_eq!(stream.poll_transmit(now), None);
             now = now + Nanos::from_secs(10);
             stream.handle_frame(now, DATA);
@@ -511,6 +637,62 @@ mod tests {
         }
         assert!(stream.poll_transmit(now).unwrap().contains("get_instrument"));
         assert_eq!(terms(&mut stream, now, "1"), Price(1_000_000_000));
+    }
+
+    /// Answers what was asked last.
+    fn answer(stream: &mut DeribitStream, now: Nanos, result: &str) {
+        let id = stream.last_id;
+        stream.handle_frame(now, format!(r#"{{"id":{id},{result}}}"#).as_bytes());
+    }
+
+    const TERMS: &str = r#""result":{"tick_size":0.5,"min_trade_amount":10,"is_active":true}"#;
+    const UNKNOWN: &str = r#""error":{"code":13020,"message":"instrument_not_found"}"#;
+
+    #[test]
+    fn an_added_instrument_is_asked_about_then_subscribed_to_and_so_on_the_next_connection() {
+        let mut stream = stream(&["A", "B"], false);
+        while !next(&mut stream, AT).is_empty() {}
+        assert!(stream.takes_instruments() && stream.add_instrument(AT, "C"));
+        assert!(stream.is_settled(), "the others are followed");
+        stream.want(AT, InstrumentId(2));
+        assert!(stream.poll_transmit(AT).unwrap().contains(r#""instrument_name":"C""#));
+        answer(&mut stream, AT, TERMS);
+        assert_eq!(stream.poll_terms().map(|(id, _)| id), Some(InstrumentId(2)));
+        assert!(!stream.is_settled());
+        let channels = r#""channels":["book.C.100ms","trades.C.100ms","ticker.C.100ms"]"#;
+        assert!(next(&mut stream, AT).contains(channels));
+        assert!(stream.is_settled() && stream.poll_transmit(AT).is_none());
+        assert_eq!(stream.counters(), StreamCounters::default());
+        // It is one of them: its book is subscribed to anew by itself.
+        stream.want(AT, InstrumentId(2));
+        assert!(next(&mut stream, AT).contains(r#"unsubscribe","params":{"channels":["book.C."#));
+        assert!(next(&mut stream, AT).contains(r#"/subscribe","params":{"channels":["book.C."#));
+        stream.opened(AT, AT, [0; 16]);
+        assert!(next(&mut stream, AT).contains("heartbeat"));
+        let all = next(&mut stream, AT);
+        assert!(all.contains("platform_state") && all.contains(&channels[12..]), "{all}");
+        assert!(stream.is_settled());
+    }
+
+    #[test]
+    fn an_added_instrument_that_the_venue_does_not_know_harms_no_other() {
+        let mut stream = stream(&["A"], false);
+        while !next(&mut stream, AT).is_empty() {}
+        stream.add_instrument(AT, "C");
+        assert!(stream.poll_transmit(AT).unwrap().contains(r#""C""#));
+        answer(&mut stream, AT, UNKNOWN);
+        assert_eq!(stream.last_refusal(), "C: 13020 instrument_not_found");
+        assert!(stream.poll_transmit(AT).is_none() && stream.poll_terms().is_none());
+        stream.opened(AT, AT, [0; 16]);
+        while !stream.is_settled() {
+            assert!(!next(&mut stream, AT).contains(".C."));
+        }
+        // Once it is listed it is followed.
+        assert!(stream.poll_transmit(AT).unwrap().contains(r#""A""#));
+        answer(&mut stream, AT, TERMS);
+        assert!(stream.poll_transmit(AT).unwrap().contains(r#""C""#));
+        answer(&mut stream, AT, TERMS);
+        assert!(next(&mut stream, AT).contains(r#"["book.C.100ms","#));
     }
 
     #[test]

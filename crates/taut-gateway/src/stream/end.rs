@@ -5,19 +5,18 @@ use taut_market_data::Source;
 use taut_net::{TlsClientConfig, WsEvent, WsStream};
 use taut_sys::{Address, StreamOptions, SysError, random_bytes};
 use taut_types::Nanos;
-use taut_ws::{ClientRequest, CloseCode, Closed, Connection, Event, KeepAlive, Seed};
-use taut_ws::{WsConfig, WsUrl};
+use taut_ws::{ClientRequest, Closed, Connection, Event, KeepAlive, Seed, WsConfig, WsUrl};
 
+use super::added::Asked;
 use super::session::StreamAddress;
+use crate::ended::wait_after;
 
 /// How long an attempt may take.
 const CONNECT_TIMEOUT: Nanos = Nanos::from_secs(5);
 /// A snapshot of 5,000 levels a side has some 300 kB.
 pub(super) const FRAME_BYTES_MAX: usize = 1 << 20;
-/// What a venue says on a stream that it is about to end.
-const SHUTDOWN: &[u8] = b"serverShutdown";
-/// That message is no longer; those with data mostly are.
-const SHUTDOWN_BYTES_MAX: usize = 128;
+/// So much is kept of what is said with a refusal.
+const REFUSAL_BYTES_MAX: usize = 200;
 
 /// A connection, and what is known of it.
 #[derive(Debug)]
@@ -36,6 +35,10 @@ pub(super) struct End {
     pub is_ending: bool,
     /// How long to wait at the least before the next attempt, as its end says.
     pub wait_min: Nanos,
+    /// What the venue said when it refused the WebSocket; empty once one is open.
+    pub refusal: String,
+    /// How far it was asked for what was added since it was connected.
+    pub asked: Asked,
 }
 
 #[derive(Debug)]
@@ -110,6 +113,8 @@ impl End {
             delivered: None,
             is_ending: false,
             wait_min: Nanos::ZERO,
+            refusal: String::new(),
+            asked: Asked::default(),
         }
     }
 
@@ -212,11 +217,16 @@ impl End {
             }
             State::Up(ws) => {
                 let (mut is_gone, mut is_opened, mut wait_min) = (false, false, None);
+                let refusal = &mut self.refusal;
                 let is_taken = ws.handle(io, completion, &mut |_, event| match event {
                     WsEvent::Session(Event::Text(text)) => frames.push(source, text.as_bytes()),
                     WsEvent::Session(Event::Binary(frame)) => frames.push(source, frame),
                     WsEvent::Session(Event::Opened(_)) => is_opened = true,
-                    WsEvent::Session(Event::Closed(closed)) => wait_min = Some(wait_after(&closed)),
+                    WsEvent::Session(Event::Closed(closed)) => {
+                        wait_min = Some(wait_after(&closed));
+                        refusal.clear();
+                        refusal.push_str(&refusal_of(&closed));
+                    }
                     WsEvent::Session(_) => {}
                     WsEvent::Gone(_) => is_gone = true,
                 });
@@ -224,14 +234,16 @@ impl End {
                 if !frames.is_empty() {
                     self.heard = io.now();
                     self.delivered = self.delivered.or(Some(self.heard));
-                    self.is_ending |= frames.iter().any(|(_, frame)| is_shutdown(frame));
                 }
                 match (is_gone, is_opened, is_taken) {
                     (true, ..) => {
                         self.state = State::Down(Nanos::MAX);
                         Took::Ended
                     }
-                    (_, true, _) => Took::Opened,
+                    (_, true, _) => {
+                        self.refusal.clear();
+                        Took::Opened
+                    }
                     (_, _, true) => Took::Taken,
                     _ => Took::NotOurs,
                 }
@@ -240,30 +252,19 @@ impl End {
     }
 }
 
-fn is_shutdown(frame: &[u8]) -> bool {
-    frame.len() <= SHUTDOWN_BYTES_MAX && frame.windows(SHUTDOWN.len()).any(|it| it == SHUTDOWN)
+/// What the venue said when it answered the request for a WebSocket with another status; nothing
+/// after any other end.
+#[cold]
+fn refusal_of(closed: &Closed<'_>) -> String {
+    let Closed::Refused(refused) = closed else { return String::new() };
+    let body = refused.body.get(..REFUSAL_BYTES_MAX).unwrap_or(refused.body);
+    let said = format!("HTTP {} {} ", refused.status, refused.reason);
+    let said = said + &String::from_utf8_lossy(body);
+    said.trim_end().chars().filter(|letter| !letter.is_control()).collect()
 }
 
-/// How long to wait at the least after a connection has ended so. A venue that restarts
-/// (1012) or goes away (1001, 1006) is called again as after any end; one that says "later" is
-/// left alone for as long as that takes.
-fn wait_after(closed: &Closed<'_>) -> Nanos {
-    const LATER: Nanos = Nanos::from_secs(10);
-    const LIMITED: Nanos = Nanos::from_secs(60);
-    const BANNED: Nanos = Nanos::from_secs(120);
-    match closed {
-        Closed::Agreed(frame) if frame.code == Some(CloseCode::TRY_LATER) => LATER,
-        Closed::Refused(refused) => match refused.status {
-            418 => BANNED,
-            429 => LIMITED,
-            503 => LATER,
-            _ => Nanos::ZERO,
-        },
-        _ => Nanos::ZERO,
-    }
-}
-
-/// A client on a connected stream; nothing when its URL is none, or the loop has no room.
+/// A client on a connected stream; nothing when its URL or a header is none, or the loop has no
+/// room.
 fn open(
     io: &mut Io<impl Kernel>,
     stream: Handle,
@@ -277,7 +278,10 @@ fn open(
         ..WsConfig::default()
     };
     let seed = seed().ok()?;
-    let request = ClientRequest::new(&url);
+    let mut request = ClientRequest::new(&url);
+    for (name, value) in &at.headers {
+        request = request.header(name, value).ok()?;
+    }
     let connection = Connection::client(&settings, &request, seed, io.now()).ok()?;
     let tls = tls.map(|tls| (tls, url.host()));
     WsStream::client(io, stream, tls, connection).ok()
@@ -292,33 +296,19 @@ fn seed() -> Result<Seed, SysError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use taut_ws::{CloseFrame, Refused};
+    use taut_ws::Refused;
 
     #[test]
-    fn the_next_attempt_waits_as_the_end_of_the_connection_says() {
-        let frame = |code| Closed::Agreed(CloseFrame { code, reason: "" });
-        let refused =
-            |status| Closed::Refused(Refused { status, reason: "", body: b"", location: None });
-        for (closed, seconds) in [
-            (frame(None), 0),
-            (frame(Some(CloseCode::GOING_AWAY)), 0),
-            (frame(Some(CloseCode::RESTART)), 0),
-            (frame(Some(CloseCode::TRY_LATER)), 10),
-            (Closed::Cut, 0),
-            (refused(403), 0),
-            (refused(503), 10),
-            (refused(429), 60),
-            (refused(418), 120),
-        ] {
-            assert_eq!(wait_after(&closed), Nanos::from_secs(seconds), "{closed:?}");
-        }
-    }
-
-    #[test]
-    fn an_announced_end_is_told_from_data() {
-        assert!(is_shutdown(br#"{"e":"serverShutdown","E":1770123456789}"#));
-        let combined = br#"{"stream":"!serverShutdown","data":{"e":"serverShutdown","E":177}}"#;
-        assert!(is_shutdown(combined));
-        assert!(!is_shutdown(br#"{"stream":"btcusdt@trade","data":{"e":"trade"}}"#));
+    fn what_the_venue_says_with_a_refusal_is_kept_in_part() {
+        let body = [b"{\"code\":\n-2015}\x1b[2J".as_slice(), &[b'x'; 500]].concat();
+        let refused = |body| {
+            let (reason, location, retry_after) = ("Unauthorized", None, None);
+            Refused { status: 401, reason, body, location, retry_after }
+        };
+        let said = refusal_of(&Closed::Refused(refused(&body)));
+        assert!(said.starts_with("HTTP 401 Unauthorized {\"code\":-2015}[2Jxx"), "{said}");
+        assert!(said.len() < 250, "{said}");
+        assert_eq!(refusal_of(&Closed::Refused(refused(b""))), "HTTP 401 Unauthorized");
+        assert_eq!(refusal_of(&Closed::Cut), "");
     }
 }

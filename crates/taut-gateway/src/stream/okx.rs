@@ -55,7 +55,11 @@ impl OkxStreamSettings {
 enum Task {
     /// Books and trades of the instruments from this one on.
     Subscribe(usize),
-    /// What instruments of this kind are.
+    /// The same of an instrument that was added.
+    Added(usize),
+    /// The end of the channel of what instruments of this kind are, and its beginning: then all of
+    /// them are told.
+    LeaveTerms(&'static str),
     Terms(&'static str),
     /// The end of a book's channel, and its beginning.
     Leave(usize),
@@ -66,6 +70,9 @@ enum Task {
 #[derive(Debug)]
 pub struct OkxStream {
     names: Vec<String>,
+    /// Whether each is subscribed to: one that was added is once the venue has said that there is
+    /// such an instrument. It could refuse all others with it.
+    are_followed: Vec<bool>,
     books: String,
     silence: Nanos,
     terms: Vec<Option<VenueTerms>>,
@@ -94,6 +101,7 @@ impl OkxStream {
             terms: vec![None; names.len()],
             news: VecDeque::with_capacity(names.len()),
             tasks: VecDeque::with_capacity(64),
+            are_followed: vec![true; names.len()],
             names,
             books,
             silence,
@@ -118,15 +126,16 @@ impl OkxStream {
     /// How many answers a request has: one for each channel.
     fn answers(&self, task: Task) -> usize {
         match task {
-            Task::Subscribe(from) => 2 * self.some(from).len(),
-            Task::Terms(_) | Task::Leave(_) | Task::Book(_) => 1,
+            Task::Subscribe(from) => 2 * self.some(from, INSTRUMENTS_MAX).count(),
+            Task::Added(_) => 2,
+            Task::LeaveTerms(_) | Task::Terms(_) | Task::Leave(_) | Task::Book(_) => 1,
         }
     }
 
-    /// The instruments of a request for several.
-    fn some(&self, from: usize) -> &[String] {
-        let end = self.names.len().min(from + INSTRUMENTS_MAX);
-        self.names.get(from..end).unwrap_or_default()
+    /// Of so many instruments those that are followed.
+    fn some(&self, from: usize, count: usize) -> impl Iterator<Item = &str> {
+        let all = self.names.iter().zip(&self.are_followed).skip(from).take(count);
+        all.filter(|(_, is_followed)| **is_followed).map(|(name, _)| name.as_str())
     }
 
     /// Writes a request; how long it is.
@@ -136,18 +145,22 @@ impl OkxStream {
             let instrument = self.names.get(at)?.as_bytes();
             Some(Channel::Of { channel: self.books.as_bytes(), instrument })
         };
+        let both = |from: usize, count: usize| {
+            let books = self.books.as_bytes();
+            self.some(from, count).flat_map(move |name| {
+                [books, b"trades"]
+                    .map(|channel| Channel::Of { channel, instrument: name.as_bytes() })
+            })
+        };
         let written = match task {
             Task::Subscribe(from) => {
-                let books = self.books.as_bytes();
-                let channels = self.some(from).iter().flat_map(|name| {
-                    [books, b"trades"]
-                        .map(|channel| Channel::Of { channel, instrument: name.as_bytes() })
-                });
-                write_subscription(false, channels, &mut outbox)
+                write_subscription(false, both(from, INSTRUMENTS_MAX), &mut outbox)
             }
-            Task::Terms(kind) => {
+            Task::Added(at) => write_subscription(false, both(at, 1), &mut outbox),
+            Task::LeaveTerms(kind) | Task::Terms(kind) => {
                 let channel = Channel::Instruments(kind.as_bytes());
-                write_subscription(false, std::iter::once(channel), &mut outbox)
+                let leaves = task == Task::LeaveTerms(kind);
+                write_subscription(leaves, std::iter::once(channel), &mut outbox)
             }
             Task::Leave(at) => write_subscription(true, one(at).into_iter(), &mut outbox),
             Task::Book(at) => write_subscription(false, one(at).into_iter(), &mut outbox),
@@ -159,7 +172,7 @@ impl OkxStream {
 
     fn told_terms(&mut self, frame: &[u8]) {
         let Ok(message) = read_message(frame) else { return };
-        let Self { names, terms, news, .. } = self;
+        let Self { names, terms, news, are_followed, tasks, .. } = self;
         // Data that cannot be read say nothing, and the feed's handler counts them.
         let _ = read_instruments(message.data, |told| {
             let Some(at) = names.iter().position(|name| name.as_bytes() == told.name) else {
@@ -171,6 +184,10 @@ impl OkxStream {
                 *place = Some(told);
                 news.push_back(at);
             }
+            if let Some(is_followed) = are_followed.get_mut(at).filter(|it| !**it) {
+                *is_followed = true;
+                tasks.push_back(Task::Added(at));
+            }
         });
     }
 }
@@ -180,8 +197,13 @@ impl StreamSession for OkxStream {
         self.closed();
         (self.heard_at, self.data_at, self.ping_at) = (now, now, now + PING);
         self.is_open = true;
-        self.tasks.extend((0..self.names.len()).step_by(INSTRUMENTS_MAX).map(Task::Subscribe));
-        for kind in ["SPOT", "SWAP", "FUTURES"] {
+        // Of those without one that is followed nothing could be asked.
+        for from in (0..self.names.len()).step_by(INSTRUMENTS_MAX) {
+            if self.some(from, INSTRUMENTS_MAX).next().is_some() {
+                self.tasks.push_back(Task::Subscribe(from));
+            }
+        }
+        for kind in KINDS {
             if self.names.iter().any(|name| kind_of(name) == kind) {
                 self.tasks.push_back(Task::Terms(kind));
             }
@@ -236,15 +258,40 @@ impl StreamSession for OkxStream {
 
     fn want(&mut self, _now: Nanos, instrument: InstrumentId) {
         let at = instrument.0 as usize;
-        let is_known = at < self.names.len() && !self.tasks.contains(&Task::Book(at));
-        if self.is_settled() && is_known {
+        let is_followed = self.are_followed.get(at) == Some(&true);
+        if self.is_settled() && is_followed && !self.tasks.contains(&Task::Book(at)) {
             self.counters.resubscribed += 1;
             self.tasks.extend([Task::Leave(at), Task::Book(at)]);
         }
     }
 
+    fn takes_instruments(&self) -> bool {
+        true
+    }
+
+    /// The venue is not asked about options: those are subscribed to at once.
+    fn add_instrument(&mut self, _now: Nanos, name: &str) -> bool {
+        let (at, kind) = (self.names.len(), kind_of(name));
+        let is_told = KINDS.contains(&kind);
+        let was_told = self.names.iter().any(|name| kind_of(name) == kind);
+        self.names.push(name.to_owned());
+        self.terms.push(None);
+        self.are_followed.push(!is_told);
+        if !self.is_open {
+            return is_told;
+        }
+        match is_told {
+            false => self.tasks.push_back(Task::Added(at)),
+            // It is told with the others that are to be told.
+            true if self.tasks.contains(&Task::Terms(kind)) => {}
+            true if was_told => self.tasks.extend([Task::LeaveTerms(kind), Task::Terms(kind)]),
+            true => self.tasks.push_back(Task::Terms(kind)),
+        }
+        is_told
+    }
+
     fn is_settled(&self) -> bool {
-        let begins = |task: &Task| matches!(task, Task::Subscribe(_));
+        let begins = |task: &Task| matches!(task, Task::Subscribe(_) | Task::Added(_));
         self.is_open
             && !self.tasks.iter().any(begins)
             && !self.awaited.is_some_and(|(_, task, _)| begins(&task))
@@ -290,6 +337,9 @@ impl StreamSession for OkxStream {
         str::from_utf8(self.outbox.get(..length)?).ok()
     }
 }
+
+/// Kinds of instruments that the venue is asked about.
+const KINDS: [&str; 3] = ["SPOT", "SWAP", "FUTURES"];
 
 /// What kind of instrument a name is of: `BTC-USDT`, `BTC-USDT-SWAP`, `BTC-USD-220527`. The venue
 /// lists options by what they are of, and is not asked about them.
@@ -352,6 +402,65 @@ mod tests {
         assert_eq!((id, terms.tick, terms.is_open), (InstrumentId(45), Price(100_000_000), true));
         assert_eq!(terms.lot, Qty { mantissa: 1, decimals: 8 });
         assert_eq!((stream.poll_terms(), stream.venue_terms(id)), (None, Some(terms)));
+    }
+
+    #[test]
+    fn an_instrument_that_the_venue_changes_is_told_again() {
+        let mut stream = stream(&["BTC-USDT"]);
+        while !next(&mut stream).is_empty() {}
+        let told = |lot: &str, state: &str| {
+            format!(
+                "{{\"arg\":{{\"channel\":\"instruments\",\"instType\":\"SPOT\"}},\"data\":[{{\
+                 \"instId\":\"BTC-USDT\",\"tickSz\":\"0.1\",\"lotSz\":\"{lot}\",\
+                 \"state\":\"{state}\"}}]}}"
+            )
+        };
+        for (lot, state, decimals, is_open) in
+            [("0.01", "live", 2, true), ("0.1", "live", 1, true), ("0.1", "suspend", 1, false)]
+        {
+            stream.handle_frame(AT, told(lot, state).as_bytes());
+            let (id, terms) = stream.poll_terms().unwrap();
+            assert_eq!((id, terms.is_open), (InstrumentId(0), is_open), "{lot} {state}");
+            assert_eq!(terms.lot, Qty { mantissa: 1, decimals });
+        }
+        assert_eq!(stream.poll_terms(), None);
+    }
+
+    #[test]
+    fn an_added_instrument_is_asked_about_then_subscribed_to_and_so_on_the_next_connection() {
+        let mut stream = stream(&["A-B"]);
+        while !next(&mut stream).is_empty() {}
+        assert!(stream.takes_instruments());
+        // Another one of the same kind: all of that kind are told anew.
+        assert!(stream.add_instrument(AT, "C-D") && stream.add_instrument(AT, "E-F"));
+        stream.want(AT, InstrumentId(1));
+        let spot = r#""args":[{"channel":"instruments","instType":"SPOT"}]}"#;
+        assert_eq!(next(&mut stream), format!(r#"{{"op":"unsubscribe",{spot}"#));
+        assert_eq!(next(&mut stream), format!(r#"{{"op":"subscribe",{spot}"#));
+        let told = |name: &str| {
+            let head = r#"{"arg":{"channel":"instruments","instType":"SPOT"},"data":[{"instId":"#;
+            let terms = r#""tickSz":"0.1","lotSz":"0.001","minSz":"0.001","state":"live"}]}"#;
+            format!(r#"{head}"{name}",{terms}"#)
+        };
+        stream.handle_frame(AT, told("C-D").as_bytes());
+        assert_eq!(stream.poll_terms().map(|(id, _)| id), Some(InstrumentId(1)));
+        assert!(!stream.is_settled());
+        let both = r#"[{"channel":"books","instId":"C-D"},{"channel":"trades","instId":"C-D"}]"#;
+        assert_eq!(next(&mut stream), format!(r#"{{"op":"subscribe","args":{both}}}"#));
+        assert!(stream.is_settled() && stream.poll_transmit(AT).is_none());
+        // One of another kind, and an option, about which the venue is not asked.
+        assert!(stream.add_instrument(AT, "C-D-SWAP"));
+        assert!(
+            next(&mut stream).contains(r#""subscribe","args":[{"channel":"instruments","inst"#)
+        );
+        assert!(!stream.add_instrument(AT, "BTC-USD-260925-100000-C"));
+        assert!(next(&mut stream).contains("BTC-USD-260925-100000-C"));
+        stream.opened(AT, AT, [0; 16]);
+        let all = next(&mut stream);
+        for (name, count) in [("A-B", 2), ("C-D\"", 2), ("100000-C", 2), ("E-F", 0), ("SWAP", 0)] {
+            assert_eq!(all.matches(name).count(), count, "{name}: {all}");
+        }
+        assert!(stream.is_settled(), "what the venue has not told harms no other");
     }
 
     #[test]

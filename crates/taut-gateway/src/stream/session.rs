@@ -29,6 +29,18 @@ pub trait StreamSession: fmt::Debug + Send {
     /// The book of an instrument is wanted from its beginning.
     fn want(&mut self, now: Nanos, instrument: InstrumentId);
 
+    /// Whether instruments may be [added](Self::add_instrument).
+    fn takes_instruments(&self) -> bool {
+        false
+    }
+
+    /// Follows one more instrument behind the others, by the venue's name of it: its channels are
+    /// subscribed to on this connection and on each that follows. Whether the venue is asked what
+    /// it is. Takes memory.
+    fn add_instrument(&mut self, _now: Nanos, _name: &str) -> bool {
+        false
+    }
+
     /// Whether all that is wanted is subscribed to: from then on books can be asked for again, and
     /// the next wait before a connection is a short one.
     fn is_settled(&self) -> bool;
@@ -51,7 +63,7 @@ pub trait StreamSession: fmt::Debug + Send {
     }
 
     /// Of an instrument about which the venue has answered since this was called last: what it
-    /// says. It is asked when a session begins, and each ten minutes.
+    /// says. It is asked when a session begins and now and then, or tells changes by itself.
     fn poll_terms(&mut self) -> Option<(InstrumentId, VenueTerms)> {
         None
     }
@@ -108,13 +120,16 @@ pub struct StreamAddress {
     pub others: Vec<SocketAddr>,
     /// What is asked for there.
     pub url: String,
+    /// What the request says beside what every WebSocket's says, by names: a key, where the venue
+    /// wants one.
+    pub headers: Vec<(String, String)>,
 }
 
 impl StreamAddress {
     /// One address, and what is asked for there.
     #[must_use]
     pub const fn new(address: SocketAddr, url: String) -> Self {
-        Self { address, others: Vec::new(), url }
+        Self { address, others: Vec::new(), url, headers: Vec::new() }
     }
 
     /// Where this attempt goes, counted from 0.

@@ -11,11 +11,14 @@ use taut_sys::{Address, StreamOptions};
 use taut_types::Nanos;
 use taut_ws::{Connection, Event, KeepAlive, WsConfig};
 
-use super::{FeedStreams, SnapshotLimits, StreamAddress, Streams};
+use super::{FeedStreams, SnapshotLimits, StreamAddress, Streams, SymbolStreams};
 
 const SILENCE: Nanos = Nanos::from_secs(20);
 /// From one look at what is due to the next.
 const LOOK: Nanos = Nanos::from_millis(10);
+
+/// Where a client says who it is.
+const KEY: &str = "X-MBX-APIKEY";
 
 /// A venue and its client on one loop.
 struct World {
@@ -27,6 +30,13 @@ struct World {
     served: Vec<WsStream>,
     words: u32,
     pongs: u32,
+    /// Who may be served, where not everybody may.
+    key: Option<&'static str>,
+    /// What was asked for by URLs, and what was said then.
+    requested: Vec<String>,
+    said: Vec<String>,
+    /// Whether it answers what was said.
+    answers: bool,
     client: Streams,
     /// What was given up, and when.
     given_up: Vec<(Source, Nanos)>,
@@ -51,9 +61,15 @@ impl World {
             let served = WsStream::server(io, stream, None, connection).expect("a server");
             return self.served.push(served);
         }
-        let (words, pongs) = (&mut self.words, &mut self.pongs);
+        let (words, pongs, answers, key) =
+            (&mut self.words, &mut self.pongs, self.answers, self.key);
+        let (requested, said) = (&mut self.requested, &mut self.said);
         let mut hear = |outbox: &mut taut_ws::Outbox, event: WsEvent<'_>| match event {
-            WsEvent::Session(Event::Requested(_)) => {
+            WsEvent::Session(Event::Requested(it)) if key.is_some() && it.header(KEY) != key => {
+                outbox.refuse(401, &[], "{\"code\":-2015}").expect("an answer");
+            }
+            WsEvent::Session(Event::Requested(request)) => {
+                requested.push(request.path().to_owned());
                 outbox.accept(None, &[]).expect("an answer");
                 if *words == 0 {
                     outbox.text("{}").expect("a frame");
@@ -61,6 +77,12 @@ impl World {
                 }
             }
             WsEvent::Session(Event::Pong(_)) => *pongs += 1,
+            WsEvent::Session(Event::Text(text)) => {
+                said.push(text.to_owned());
+                if answers {
+                    outbox.text("{\"result\":null,\"id\":1}").expect("a frame");
+                }
+            }
             _ => {}
         };
         for served in &mut self.served {
@@ -69,6 +91,9 @@ impl World {
             }
         }
         self.client.handle(io, completion);
+        for (_, frame) in self.client.frames() {
+            assert!(!frame.starts_with(b"{\"result\""), "an answer is no data");
+        }
     }
 }
 
@@ -105,12 +130,16 @@ fn open(
     let Ok(Address::Inet(address)) = io.local_address(listener) else { panic!("an address") };
     let url = format!("ws://{address}/");
     let (first, others) = addresses(address);
-    let at = StreamAddress { address: first, others, url };
+    let at = StreamAddress { others, ..StreamAddress::new(first, url) };
     let streams = FeedStreams {
         stream: at.clone(),
         snapshot: at,
         snapshot_requests: Vec::new(),
         snapshot_limits: SnapshotLimits::of_levels(100),
+        symbols: Some(SymbolStreams {
+            streams: vec!["{name}@depth".to_owned(), "{name}@trade".to_owned()],
+            snapshot_request: "{\"id\":{id},\"symbol\":\"{name}\"}".to_owned(),
+        }),
         silence: SILENCE,
         renewed_after: FeedStreams::RENEWED_AFTER,
         tls: None,
@@ -124,6 +153,10 @@ fn open(
         served: Vec::new(),
         words: 0,
         pongs: 0,
+        key: None,
+        requested: Vec::new(),
+        said: Vec::new(),
+        answers: true,
         client: Streams::new(streams, false),
         given_up: Vec::new(),
     };
@@ -186,4 +219,59 @@ fn run_moving(span: Nanos, elsewhere: SocketAddr) -> (World, Nanos) {
         |io: &mut Io<SimKernel>, completion: Completion<'_>| world.handle(io, &completion);
     events.run_for(&mut handler, WaitStrategy::Block, span).expect("virtual time passes");
     (world, start)
+}
+
+#[test]
+fn a_venue_that_wants_a_key_is_shown_it_in_the_handshake() {
+    for (headers, serves) in [
+        (vec![(KEY.to_owned(), "mine".to_owned())], true),
+        (vec![(KEY.to_owned(), "another".to_owned())], false),
+        (Vec::new(), false),
+    ] {
+        let kernel = SimKernel::new(16, SimConfig::default());
+        let config = LoopConfig { sources_max: 16, ..LoopConfig::default() };
+        let mut events = EventLoop::new(kernel, config).expect("a loop");
+        let (mut world, ..) = open(events.io(), false, |address| (address, Vec::new()));
+        world.key = Some("mine");
+        world.client.config.stream.headers.clone_from(&headers);
+        world.client.config.snapshot.headers.clone_from(&headers);
+        let mut handler =
+            |io: &mut Io<SimKernel>, completion: Completion<'_>| world.handle(io, &completion);
+        let span = Nanos::from_secs(10);
+        events.run_for(&mut handler, WaitStrategy::Block, span).expect("virtual time passes");
+        let said = if serves { "" } else { "HTTP 401 Unauthorized {\"code\":-2015}" };
+        assert_eq!((world.words > 0, world.client.last_refusal()), (serves, said), "{headers:?}");
+        assert_eq!(world.client.disconnects() == 0, serves);
+    }
+}
+
+#[test]
+fn a_symbol_that_is_added_is_asked_for_on_the_stream_that_stands_and_in_the_next_ones_url() {
+    for answers in [true, false] {
+        let kernel = SimKernel::new(16, SimConfig::default());
+        let config = LoopConfig { sources_max: 16, ..LoopConfig::default() };
+        let mut events = EventLoop::new(kernel, config).expect("a loop");
+        let (mut world, ..) = open(events.io(), false, |address| (address, Vec::new()));
+        world.answers = answers;
+        let pass = |events: &mut EventLoop<SimKernel>, world: &mut World, span| {
+            let mut handler =
+                |io: &mut Io<SimKernel>, completion: Completion<'_>| world.handle(io, &completion);
+            events.run_for(&mut handler, WaitStrategy::Block, span).expect("virtual time passes");
+        };
+        pass(&mut events, &mut world, Nanos::from_secs(1));
+        assert!(world.client.takes_instruments());
+        assert!(!world.client.add_instrument(events.io(), "ETHUSDT"));
+        pass(&mut events, &mut world, Nanos::from_secs(9));
+        let params = r#""params":["ethusdt@depth","ethusdt@trade"]"#;
+        assert_eq!(world.said, [format!(r#"{{"method":"SUBSCRIBE",{params},"id":1}}"#)]);
+        assert_eq!((world.accepted, world.given_up.len()), (2, 0));
+        // One that does not answer is left sooner than one that brings no data.
+        pass(&mut events, &mut world, Nanos::from_secs(5));
+        assert_eq!(world.given_up.len(), usize::from(!answers));
+        pass(&mut events, &mut world, Nanos::from_secs(16));
+        let (_, later) = world.requested.split_at(2);
+        assert!(!later.is_empty() && later.iter().all(|it| it.ends_with("/ethusdt@trade")));
+        assert_eq!(world.said.len(), 1, "it is in the URL");
+        assert_eq!(world.client.counters().refused, 0);
+    }
 }

@@ -16,7 +16,8 @@ use crate::event::{
 use crate::handler::{FeedCounters, FeedHandler, FeedRequest, LineCount, Source};
 use crate::instruments::Instruments;
 
-/// How a stream's messages are written. Snapshots are always JSON.
+/// How a stream's messages are written. Snapshots are always JSON, and so is what a stream says
+/// beside its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
     /// The JSON streams.
@@ -118,6 +119,21 @@ impl fmt::Debug for BinanceFrame<'_> {
 enum Body<'f> {
     Json(JsonFrame<'f>),
     Sbe(Message<'f>),
+}
+
+impl<'f> BinanceFrame<'f> {
+    /// A message of the SBE streams that was read.
+    #[inline]
+    pub(super) const fn sbe(received: Nanos, source: Source, message: Message<'f>) -> Self {
+        Self { received, source, body: Body::Sbe(message) }
+    }
+}
+
+/// Whether a frame of the SBE streams is what they say in JSON: answers, the announced end. No
+/// message of theirs begins so, whose first two bytes are the length of its block.
+#[inline]
+pub(super) fn is_text(frame: &[u8]) -> bool {
+    frame.starts_with(b"{\"")
 }
 
 impl BinanceFeed {
@@ -296,6 +312,9 @@ impl FeedHandler for BinanceFeed {
         bytes: &'f [u8],
     ) -> Option<BinanceFrame<'f>> {
         let is_json = source == Source::SNAPSHOT || self.config.encoding == Encoding::Json;
+        if !is_json && is_text(bytes) {
+            return None;
+        }
         let body = if is_json {
             self.decoder.read(bytes).map(|frame| Some(Body::Json(frame)))
         } else {

@@ -1,33 +1,42 @@
 //! Books of several symbols on one connection: combined streams.
 
+mod more;
+
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use taut_book::LevelBook;
-use taut_types::{InstrumentError, InstrumentId, Nanos, SequenceNumber};
+use taut_types::{Instrument, InstrumentError, InstrumentId, Nanos, SequenceNumber};
 
-use super::handler::{BinanceConfig, BinanceFeed, BinanceFrame};
+use super::handler::{BinanceConfig, BinanceFeed, BinanceFrame, Encoding, is_text};
+use super::stream::{read, symbol};
 use crate::event::{BestPrices, MarketSink, Soundness, Staleness};
-use crate::handler::{FeedCounters, FeedHandler, FeedRequest, Source};
+use crate::handler::{FeedCounters, FeedHandler, FeedRequest, FollowError, Source};
 
 /// What a message of combined streams begins with; its stream's name follows: `btcusdt@depth`.
 const STREAM: &[u8] = b"{\"stream\":\"";
 /// What an answer of the WebSocket API begins with; its request's id follows.
 const ANSWER: &[u8] = b"{\"id\":";
 /// A connection is about to end; whoever has it takes care of that.
-const SHUTDOWN: &[u8] = b"{\"stream\":\"!serverShutdown\"";
+const SHUTDOWNS: [&[u8]; 2] = [b"{\"stream\":\"!serverShutdown\"", b"{\"e\":\"serverShutdown\""];
 /// A symbol may be quiet for so many times as long as the connection: in many markets nothing
 /// changes for minutes, and a stream that dies alone is rare.
 const QUIET: i64 = 30;
 
-/// Books that follow Binance's combined streams, one for each symbol. A snapshot is the answer to a
-/// request whose id is the number of its instrument.
+/// Books that follow Binance's combined streams, one for each symbol, all in the encoding of the
+/// first. A snapshot is the answer to a request whose id is the number of its instrument.
 #[derive(Debug)]
 pub struct BinanceFeeds {
     /// Each at the number of its instrument.
-    feeds: Box<[BinanceFeed]>,
+    feeds: Vec<BinanceFeed>,
     /// Names in small letters, sorted, with the numbers of their instruments.
-    names: Box<[(Box<[u8]>, usize)]>,
+    names: Vec<(Box<[u8]>, usize)>,
+    /// How the stream is written.
+    encoding: Encoding,
+    /// How one that may come is followed, if there are any to take after.
+    usual: Option<BinanceConfig>,
+    /// For so many that may come there is room.
+    room: usize,
     /// Who may ask for a snapshot next.
     turn: usize,
     /// Messages of streams and answers to requests that nobody here knows.
@@ -59,8 +68,11 @@ impl BinanceFeeds {
         }
         names.sort_unstable();
         Ok(Self {
-            feeds: feeds.into(),
-            names: names.into(),
+            encoding: configs.first().map_or(Encoding::Json, |(_, config)| config.encoding),
+            usual: configs.first().map(|(_, config)| *config),
+            feeds,
+            names,
+            room: 0,
             turn: 0,
             strange: 0,
             are_live: [false; 2],
@@ -82,6 +94,29 @@ impl BinanceFeeds {
         let name = rest.get(..end)?;
         let found = self.names.binary_search_by(|(own, _)| (**own).cmp(name)).ok()?;
         self.names.get(found).map(|(_, place)| *place)
+    }
+
+    /// The same of a symbol in capital letters.
+    fn place_of_symbol(&self, symbol: &[u8]) -> Option<usize> {
+        let small = || symbol.iter().map(u8::to_ascii_lowercase);
+        let found = self.names.binary_search_by(|(own, _)| own.iter().copied().cmp(small()));
+        self.names.get(found.ok()?).map(|(_, place)| *place)
+    }
+
+    /// [`FeedHandler::decode`] of a message of the SBE streams, which has its symbol at its end.
+    #[inline]
+    fn decode_sbe<'f>(
+        &mut self,
+        received: Nanos,
+        source: Source,
+        bytes: &'f [u8],
+    ) -> Option<(usize, BinanceFrame<'f>)> {
+        self.note_line(received, source);
+        // What has another template is nothing that was asked for, and no mistake.
+        let message = read(bytes).transpose()?.ok();
+        let found = message.and_then(|it| Some((self.place_of_symbol(symbol(&it))?, it)));
+        self.strange += u64::from(found.is_none());
+        found.map(|(place, message)| (place, BinanceFrame::sbe(received, source, message)))
     }
 
     /// A line has brought something.
@@ -108,10 +143,14 @@ impl FeedHandler for BinanceFeeds {
         source: Source,
         bytes: &'f [u8],
     ) -> Option<Self::Frame<'f>> {
-        let place = self.place_of(source, bytes);
+        let is_sbe = self.encoding == Encoding::Sbe && source != Source::SNAPSHOT;
+        if is_sbe && !is_text(bytes) {
+            return self.decode_sbe(received, source, bytes);
+        }
+        let place = if is_sbe { None } else { self.place_of(source, bytes) };
         self.note_line(received, source);
         let Some((place, feed)) = place.and_then(|at| Some((at, self.feeds.get_mut(at)?))) else {
-            self.strange += u64::from(!bytes.starts_with(SHUTDOWN));
+            self.strange += u64::from(!SHUTDOWNS.iter().any(|it| bytes.starts_with(it)));
             return None;
         };
         feed.decode(received, source, bytes).map(|frame| (place, frame))
@@ -122,6 +161,16 @@ impl FeedHandler for BinanceFeeds {
         if let Some(feed) = self.feeds.get_mut(place) {
             feed.apply(frame, sink);
         }
+    }
+
+    /// Takes the memory for its book.
+    fn follow(
+        &mut self,
+        instrument: &Instrument,
+        _number: InstrumentId,
+        name: &[u8],
+    ) -> Result<(), FollowError> {
+        self.add(instrument, name)
     }
 
     #[inline]
@@ -214,7 +263,7 @@ impl FeedHandler for BinanceFeeds {
     fn events_max(&self) -> usize {
         // The events of a frame of one, and what recovery tells of each.
         let most = self.feeds.iter().map(FeedHandler::events_max).max().unwrap_or_default();
-        most + 2 * self.feeds.len()
+        most + 2 * (self.feeds.len() + self.room)
     }
 }
 
@@ -240,11 +289,18 @@ mod tests {
         BinanceFeeds::new(&configs, Nanos::ZERO).expect("handlers")
     }
 
+    const SAID_COMBINED: &str =
+        "{\"stream\":\"!serverShutdown\",\"data\":{\"e\":\"serverShutdown\",\"E\":1}}";
+
     /// What a message told of the books.
     fn hear(feeds: &mut BinanceFeeds, source: Source, text: &str) -> Vec<(u32, EventKind)> {
+        hear_bytes(feeds, source, text.as_bytes())
+    }
+
+    fn hear_bytes(feeds: &mut BinanceFeeds, source: Source, frame: &[u8]) -> Vec<(u32, EventKind)> {
         let mut told = Vec::new();
         let mut sink = |_: &Context<'_>, event: &Event| told.push((event.instrument.0, event.kind));
-        if let Some(frame) = feeds.decode(Nanos::ZERO, source, text.as_bytes()) {
+        if let Some(frame) = feeds.decode(Nanos::ZERO, source, frame) {
             feeds.apply(frame, &mut sink);
         }
         feeds.recover(Nanos::ZERO, &mut sink);
@@ -290,6 +346,66 @@ mod tests {
         assert_eq!(feeds.counters().malformed, 0);
     }
 
+    /// A message of the SBE streams: a change of one bid, of two places as its lots have five.
+    fn sbe_depth(symbol: &str, first: i64, last: i64, cents: i64) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        [26_u16, 10_003, 1, 0].iter().for_each(|word| bytes.extend(word.to_le_bytes()));
+        [1_000_000, first, last].iter().for_each(|it: &i64| bytes.extend(it.to_le_bytes()));
+        bytes.extend([-2_i8, -5].map(i8::cast_unsigned));
+        for levels in [&[(cents, 100_000_i64)][..], &[]] {
+            bytes.extend(16_u16.to_le_bytes());
+            bytes.extend((levels.len() as u16).to_le_bytes());
+            levels.iter().flat_map(|it| [it.0, it.1]).for_each(|it| bytes.extend(it.to_le_bytes()));
+        }
+        bytes.push(symbol.len() as u8);
+        bytes.extend(symbol.bytes());
+        bytes
+    }
+
+    #[test]
+    fn of_the_sbe_streams_each_message_goes_to_the_book_of_its_symbol() {
+        let sbe =
+            |number, symbol| BinanceConfig { encoding: Encoding::Sbe, ..config(number, symbol) };
+        let configs = [("BTCUSDT", sbe(0, "BTCUSDT")), ("ETHUSDT", sbe(1, "ETH"))];
+        let mut feeds = BinanceFeeds::new(&configs, Nanos::ZERO).expect("handlers");
+        let eth = sbe_depth("ETHUSDT", 5, 6, 1_000);
+        assert_eq!(hear_bytes(&mut feeds, Source::LINE_A, &eth), []);
+        assert_eq!(feeds.poll_request(), Some(FeedRequest::Snapshot(InstrumentId(1))));
+        let told = hear(&mut feeds, Source::SNAPSHOT, &snapshot(1, 5));
+        assert!(told.contains(&(1, EventKind::Book(Soundness::Sound))), "{told:?}");
+        let best = feeds.best(InstrumentId(1)).bid;
+        assert_eq!(
+            best.map(|(price, lots)| (price, lots.0)),
+            Some((Price(10_000_000_000), 100_000))
+        );
+        // The other line has the same, and JSON is what is said beside the data.
+        assert_eq!(hear_bytes(&mut feeds, Source::LINE_B, &eth), []);
+        for said in ["{\"e\":\"serverShutdown\",\"E\":1}", SAID_COMBINED] {
+            assert_eq!(hear(&mut feeds, Source::LINE_A, said), []);
+        }
+        let [a, b] = feeds.counters().lines;
+        assert_eq!((a.packets, a.first, b.packets, b.first), (1, 0, 1, 0));
+        assert_eq!(feeds.counters().malformed, 0);
+        // Another template is no mistake; another symbol, a cut message, an answer and data
+        // in JSON are.
+        let mut other = eth.clone();
+        other[2..4].copy_from_slice(&20_000_u16.to_le_bytes());
+        assert_eq!(hear_bytes(&mut feeds, Source::LINE_A, &other), []);
+        assert_eq!(feeds.counters().malformed, 0);
+        let json = depth("ethusdt", "ETHUSDT", 7, 7, "10.20");
+        let wrong = [
+            &sbe_depth("XYZUSDT", 1, 2, 1)[..],
+            &eth[..eth.len() - 1],
+            b"",
+            b"{\"id\":1}",
+            json.as_bytes(),
+        ];
+        for frame in wrong {
+            assert_eq!(hear_bytes(&mut feeds, Source::LINE_A, frame), []);
+        }
+        assert_eq!(feeds.counters().malformed, 5);
+    }
+
     #[test]
     fn a_quiet_symbol_is_sound_while_others_move_and_no_symbol_is_on_a_silent_line() {
         let mut feeds = feeds();
@@ -328,6 +444,38 @@ mod tests {
         pass(&mut feeds, seconds, false);
         assert_eq!(feeds.soundness(btc), Soundness::Stale(Staleness::Silent));
         assert_eq!(feeds.counters().silences, 2);
+    }
+
+    #[test]
+    fn a_symbol_that_is_added_gets_its_book_while_the_others_stay_sound() {
+        let mut feeds = feeds();
+        feeds.reserve_instruments(1);
+        let events_max = feeds.events_max();
+        for (name, symbol, number) in [("btcusdt", "BTCUSDT", 0), ("ethusdt", "ETHUSDT", 1)] {
+            hear(&mut feeds, Source::LINE_A, &depth(name, symbol, 5, 6, "10.00"));
+            hear(&mut feeds, Source::SNAPSHOT, &snapshot(number, 5));
+        }
+        while feeds.poll_request().is_some() {}
+        assert!(feeds.is_whole());
+        let [new, far] = [(2, "SOL"), (3, "X")].map(|(id, symbol)| config(id, symbol).instrument);
+        assert_eq!(feeds.follow(&far, far.id(), b"X"), Err(FollowError::Full));
+        assert_eq!(feeds.follow(&new, new.id(), b"ethUSDT"), Err(FollowError::Name));
+        assert_eq!(feeds.follow(&new, new.id(), &[b'A'; 100]), Err(FollowError::Name));
+        let odd = new.with_id(InstrumentId(1));
+        assert_eq!(feeds.follow(&odd, odd.id(), b"Y"), Err(FollowError::SameNumber(odd.id())));
+        assert_eq!(feeds.follow(&new, new.id(), b"SOLUSDT"), Ok(()));
+        assert_eq!(feeds.follow(&far, far.id(), b"X"), Err(FollowError::Full));
+        assert!(!feeds.is_whole() && feeds.poll_request().is_none());
+        hear(&mut feeds, Source::LINE_A, &depth("solusdt", "SOLUSDT", 70, 71, "10.50"));
+        assert_eq!(feeds.poll_request(), Some(FeedRequest::Snapshot(new.id())));
+        let told = hear(&mut feeds, Source::SNAPSHOT, &snapshot(2, 70));
+        assert!(told.iter().all(|(instrument, _)| *instrument == 2), "{told:?}");
+        assert!(feeds.is_whole() && feeds.counters().malformed == 0);
+        assert_eq!(feeds.events_max(), events_max, "there was room from the beginning");
+        // The line that it came by is gone, and with it all books.
+        feeds.handle_disconnect(Nanos::ZERO, Source::LINE_A);
+        feeds.recover(Nanos::ZERO, &mut |_: &Context<'_>, _: &Event| {});
+        assert_eq!(feeds.soundness(new.id()), Soundness::Stale(Staleness::Silent));
     }
 
     #[test]

@@ -48,6 +48,17 @@ pub(super) fn read(message: &[u8]) -> Result<Option<Message<'_>>, MarketDataErro
     }
 }
 
+/// The symbol that a message is about, in capital letters.
+#[inline]
+pub(super) const fn symbol<'a>(message: &Message<'a>) -> &'a [u8] {
+    match message {
+        Message::Trades(trades) => trades.symbol(),
+        Message::BestBidAsk(best) => best.symbol(),
+        Message::DepthSnapshot(depth) => depth.symbol(),
+        Message::DepthDiff(depth) => depth.symbol(),
+    }
+}
+
 /// Says what a message says.
 #[inline]
 pub(super) fn tell(

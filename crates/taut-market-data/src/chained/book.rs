@@ -74,15 +74,10 @@ pub(crate) struct Faults {
 }
 
 impl FollowedBook {
-    pub(crate) fn new(
-        id: InstrumentId,
-        level_capacity: usize,
-        lot_decimals: u8,
-        now: Nanos,
-    ) -> Self {
+    pub(crate) fn new(id: InstrumentId, book: LevelBook, lot_decimals: u8, now: Nanos) -> Self {
         Self {
             id,
-            book: LevelBook::with_capacity(level_capacity),
+            book,
             chain: BookChain::default(),
             staleness: Staleness::Joining,
             asked: now,
@@ -130,29 +125,76 @@ impl FollowedBook {
     ) -> Faults {
         let mut faults = Faults::default();
         for (side, levels) in Side::BOTH.into_iter().zip(sides) {
-            for &FrameLevel { action, price, lots } in levels {
-                match self.book.apply(side, price, lots, 0) {
-                    Ok(change) => {
-                        let is_as_said = match action {
-                            Action::New => change.action == LevelAction::Inserted,
-                            Action::Change => change.action == LevelAction::Updated,
-                            Action::Delete | Action::Unsaid => true,
-                        };
-                        faults.contradictory += u64::from(!is_as_said);
-                        let place =
-                            LevelPlace::Behind(u32::try_from(change.depth).unwrap_or(u32::MAX));
-                        visit(LevelUpdate { side, price, lots, order_count: 0, place });
-                    }
-                    Err(BookError::UnknownLevel) => {
-                        faults.contradictory += u64::from(action != Action::Unsaid);
-                    }
-                    Err(_) => faults.refused += 1,
+            levels.iter().for_each(|level| self.set(side, level, &mut faults, &mut visit));
+        }
+        faults.is_crossed = self.is_crossed();
+        faults
+    }
+
+    /// Makes the book what a frame says that has all of it; `visit` is told of each level that is
+    /// another one then, of those that are gone first. Cost: square in the levels, which are few.
+    #[inline(never)]
+    pub(crate) fn replace(
+        &mut self,
+        sides: [&[FrameLevel]; 2],
+        mut visit: impl FnMut(LevelUpdate),
+    ) -> Faults {
+        let mut faults = Faults::default();
+        for (side, levels) in Side::BOTH.into_iter().zip(sides) {
+            let stays = |price| levels.iter().any(|it| it.price == price && it.lots > Lots::ZERO);
+            let mut depth = 0;
+            while let Some(level) = self.book.level(side, depth) {
+                if stays(level.price) {
+                    depth += 1;
+                    continue;
+                }
+                let gone = FrameLevel::of(Action::Delete, level.price, Lots::ZERO);
+                self.set(side, &gone, &mut faults, &mut visit);
+            }
+        }
+        for (side, levels) in Side::BOTH.into_iter().zip(sides) {
+            for level in levels {
+                let before = self.book.level_at(side, level.price);
+                if before.map_or(Lots::ZERO, |before| before.lots) != level.lots {
+                    self.set(side, level, &mut faults, &mut visit);
                 }
             }
         }
-        let [bid, ask] = Side::BOTH.map(|side| self.book.best(side));
-        faults.is_crossed = bid.zip(ask).is_some_and(|(bid, ask)| bid.price >= ask.price);
+        faults.is_crossed = self.is_crossed();
         faults
+    }
+
+    #[inline]
+    fn set(
+        &mut self,
+        side: Side,
+        level: &FrameLevel,
+        faults: &mut Faults,
+        visit: &mut impl FnMut(LevelUpdate),
+    ) {
+        let FrameLevel { action, price, lots } = *level;
+        match self.book.apply(side, price, lots, 0) {
+            Ok(change) => {
+                let is_as_said = match action {
+                    Action::New => change.action == LevelAction::Inserted,
+                    Action::Change => change.action == LevelAction::Updated,
+                    Action::Delete | Action::Unsaid => true,
+                };
+                faults.contradictory += u64::from(!is_as_said);
+                let place = LevelPlace::Behind(u32::try_from(change.depth).unwrap_or(u32::MAX));
+                visit(LevelUpdate { side, price, lots, order_count: 0, place });
+            }
+            Err(BookError::UnknownLevel) => {
+                faults.contradictory += u64::from(action != Action::Unsaid);
+            }
+            Err(_) => faults.refused += 1,
+        }
+    }
+
+    #[inline]
+    fn is_crossed(&self) -> bool {
+        let [bid, ask] = Side::BOTH.map(|side| self.book.best(side));
+        bid.zip(ask).is_some_and(|(bid, ask)| bid.price >= ask.price)
     }
 
     /// Tells what became of the book since it was told of last. `current` is whether it can be
@@ -206,7 +248,8 @@ mod tests {
 
     #[test]
     fn levels_that_contradict_the_book_are_counted_and_set_all_the_same() {
-        let mut book = FollowedBook::new(InstrumentId(1), 2, 0, Nanos::ZERO);
+        let mut book =
+            FollowedBook::new(InstrumentId(1), LevelBook::with_capacity(2), 0, Nanos::ZERO);
         let first = [level(Action::New, 5, 1), level(Action::New, 4, 1)];
         assert_eq!(book.load([&first, &[]]), Faults::default());
         let wrong = [
@@ -220,5 +263,44 @@ mod tests {
         assert!(levels.eq([(5, 2), (2, 7)]));
         let faults = book.apply([&[level(Action::New, 1, 1)], &[level(Action::New, 5, 1)]], |_| ());
         assert!(faults.refused == 1 && faults.is_crossed);
+    }
+
+    #[test]
+    fn a_whole_book_tells_what_is_gone_and_then_what_is_another_one() {
+        let mut book =
+            FollowedBook::new(InstrumentId(1), LevelBook::with_capacity(3), 0, Nanos::ZERO);
+        let unsaid = |price, lots| level(Action::Unsaid, price, lots);
+        let first = [unsaid(5, 1), unsaid(4, 2), unsaid(3, 3)];
+        book.load([&first, &[unsaid(6, 1)]]);
+        let mut replace = |bids: &[FrameLevel], asks: &[FrameLevel]| {
+            let mut told = std::vec::Vec::new();
+            let faults = book.replace([bids, asks], |it| {
+                told.push((it.side, it.price.0, it.lots.0, it.place));
+            });
+            (told, faults)
+        };
+        let behind = LevelPlace::Behind;
+        // Better bids than the offer that was: it is gone before they come.
+        let (told, faults) = replace(&[unsaid(7, 4), unsaid(4, 2), unsaid(3, 9)], &[unsaid(8, 1)]);
+        assert_eq!(
+            told,
+            [
+                (Side::Buy, 5, 0, behind(0)),
+                (Side::Sell, 6, 0, behind(0)),
+                (Side::Buy, 7, 4, behind(0)),
+                (Side::Buy, 3, 9, behind(2)),
+                (Side::Sell, 8, 1, behind(0)),
+            ]
+        );
+        assert_eq!(faults, Faults::default());
+        let (told, faults) =
+            replace(&[unsaid(7, 4), unsaid(4, 2), unsaid(3, 9)], &[unsaid(8, 1), unsaid(9, 0)]);
+        assert_eq!((told.as_slice(), faults), (&[][..], Faults::default()));
+        let crowd = [1, 2, 3, 4].map(|price| unsaid(price, 1));
+        let (told, faults) = replace(&crowd, &[unsaid(2, 1)]);
+        assert_eq!((told.len(), faults.refused, faults.is_crossed), (6, 1, true));
+        let (told, _) = replace(&[], &[]);
+        assert_eq!(told.len(), 4);
+        assert!(Side::BOTH.iter().all(|side| book.book.best(*side).is_none()));
     }
 }

@@ -1,6 +1,8 @@
 //! All the books of a feed: what frames do to them, and what is told and asked for.
 
-use alloc::boxed::Box;
+mod more;
+
+use alloc::vec::Vec;
 
 use taut_book::LevelBook;
 use taut_types::{InstrumentError, InstrumentId, Nanos};
@@ -46,9 +48,12 @@ pub struct ChainCounters {
 /// The books of some instruments, each with a chain of its own. A decoder moves them.
 #[derive(Debug)]
 pub struct ChainedBooks {
-    books: Box<[FollowedBook]>,
+    books: Vec<FollowedBook>,
+    /// Books of instruments that may come.
+    spare: Vec<LevelBook>,
+    level_capacity: usize,
     /// Places of books by the numbers of their instruments.
-    places: Box<[u32]>,
+    places: Vec<u32>,
     /// Books whose soundness was not told yet.
     untold: WorkList,
     /// Books whose snapshot is to be asked for.
@@ -91,16 +96,18 @@ impl ChainedBooks {
         if id_max >= INSTRUMENTS_MAX {
             return Err(InstrumentError::OutOfRange);
         }
-        let mut places = alloc::vec![NOWHERE; id_max as usize + 1].into_boxed_slice();
+        let mut places = alloc::vec![NOWHERE; id_max as usize + 1];
         for (place, id) in (0..).zip(ids()) {
             places.get_mut(id as usize).into_iter().for_each(|slot| *slot = place);
         }
         let book = |listed: &NamedInstrument<'_>| {
             let (id, lot) = (listed.instrument.id(), listed.instrument.lot());
-            FollowedBook::new(id, level_capacity, lot.decimals, now)
+            FollowedBook::new(id, LevelBook::with_capacity(level_capacity), lot.decimals, now)
         };
         Ok(Self {
             books: instruments.iter().map(book).collect(),
+            spare: Vec::new(),
+            level_capacity,
             places,
             untold: WorkList::new(count),
             wanted: WorkList::new(count),
@@ -146,16 +153,20 @@ impl ChainedBooks {
     ) -> bool {
         let Some(book) = self.books.get_mut(place) else { return false };
         let mut faults = match book.chain.place(frame.source, frame.link) {
-            Placement::Apply => {
+            placement @ (Placement::Apply | Placement::Replace) => {
                 self.counters.applied += 1;
                 let is_told = book.soundness == Soundness::Sound;
                 let origin =
                     book.origin(frame.received, frame.exchange_time, frame.link.sequence());
-                let faults = book.apply(sides, |level| {
+                let visit = |level| {
                     if is_told {
                         origin.hand(EventKind::Level(level), sink);
                     }
-                });
+                };
+                let faults = match placement {
+                    Placement::Replace => book.replace(sides, visit),
+                    _ => book.apply(sides, visit),
+                };
                 let top = BestPrices::of(&book.book);
                 if is_told && top != book.top {
                     book.top = top;
@@ -198,7 +209,7 @@ impl ChainedBooks {
                 self.counters.gaps += 1;
                 self.unfollow(received, place, Staleness::Gap);
             }
-            Placement::Load | Placement::Apply => {}
+            Placement::Load | Placement::Apply | Placement::Replace => {}
         }
     }
 
@@ -437,9 +448,5 @@ impl ChainedBooks {
     pub(super) fn get(&self, instrument: InstrumentId) -> Option<&FollowedBook> {
         let place = *self.places.get(instrument.0 as usize)?;
         self.books.get(place as usize)
-    }
-
-    pub(super) const fn len(&self) -> usize {
-        self.books.len()
     }
 }

@@ -17,6 +17,9 @@
 //! Such a change follows the book that it names and no other: of what came and went since then it
 //! says nothing.
 //!
+//! A channel that brings the whole book each time has no chain: its frame takes the place of a book
+//! that is not younger, and nobody knows what was lost in between.
+//!
 //! What the book has is outdated where the line has no chain, or brings its last frame again. A
 //! line that is broken needs a new snapshot. The book lives on where another line stands where it
 //! stands: one that lags might be of another run of the venue, whose ids began again.
@@ -31,6 +34,8 @@ pub(crate) enum Placement {
     Load,
     /// The change follows the book.
     Apply,
+    /// The frame takes the place of the book, which it is the next state of.
+    Replace,
     /// The book has it.
     Outdated,
     /// There is no book that the change could follow.
@@ -48,6 +53,9 @@ pub(crate) enum Link {
     Snapshot(u64),
     /// What changed since the frame with the first id.
     Change(u64, u64),
+    /// The whole book as of this number, like each frame of its channel. More than one may have the
+    /// same.
+    Whole(u64),
     /// What changed since the frame before: the venue gives no ids, and one line brings the book.
     Next,
 }
@@ -57,7 +65,7 @@ impl Link {
     #[inline]
     pub(crate) const fn sequence(self) -> SequenceRange {
         match self {
-            Self::Snapshot(id) => SequenceRange::one(id),
+            Self::Snapshot(id) | Self::Whole(id) => SequenceRange::one(id),
             Self::Change(previous, last) => {
                 SequenceRange { first: previous.saturating_add(1), last, previous: Some(previous) }
             }
@@ -85,6 +93,7 @@ impl BookChain {
         match link {
             Link::Snapshot(id) => self.place_snapshot(line, id),
             Link::Change(previous, id) => self.place_change(line, previous, id),
+            Link::Whole(id) => self.place_whole(line, id),
             Link::Next => match self.book {
                 Some(book) => self.place_change(line, book, book.saturating_add(1)),
                 None => Placement::Early,
@@ -107,6 +116,16 @@ impl BookChain {
         }
         self.set_line(line, Some(id));
         placement
+    }
+
+    /// Decides about a frame of a channel without a chain, and takes note of it.
+    fn place_whole(&mut self, line: Source, id: u64) -> Placement {
+        let had_book = self.book.is_some();
+        match self.place_snapshot(line, id) {
+            Placement::Load if had_book => Placement::Replace,
+            Placement::Outdated if self.book == Some(id) => Placement::Replace,
+            placement => placement,
+        }
     }
 
     /// Decides about a change, and takes note of it.
@@ -174,7 +193,7 @@ impl BookChain {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Placement::{Apply, Early, Gap, LineBroken, Load, Outdated};
+    use Placement::{Apply, Early, Gap, LineBroken, Load, Outdated, Replace};
 
     const A: Source = Source::LINE_A;
     const B: Source = Source::LINE_B;
@@ -289,6 +308,20 @@ mod tests {
         chain.place_snapshot(B, 1);
         chain.invalidate();
         assert_eq!(chain.place_change(B, 1, 2), Early);
+    }
+
+    #[test]
+    fn a_whole_book_takes_the_place_of_one_that_is_not_younger() {
+        let mut chain = BookChain::default();
+        let mut place = |line, id| chain.place(line, Link::Whole(id));
+        assert_eq!([place(A, 5), place(A, 5), place(A, 9)], [Load, Replace, Replace]);
+        // The other line lags, and overtakes.
+        assert_eq!([place(B, 8), place(B, 9), place(B, 10)], [Outdated, Replace, Replace]);
+        assert_eq!(place(A, 9), Outdated);
+        // Numbers that begin again are those of another run of the venue.
+        assert_eq!([place(A, 1), place(A, 2)], [Replace, Replace]);
+        assert_eq!(chain.break_line(A), Gap);
+        assert_eq!(chain.place(A, Link::Whole(1)), Load);
     }
 
     #[test]

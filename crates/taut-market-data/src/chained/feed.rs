@@ -3,13 +3,13 @@
 use core::fmt;
 
 use taut_book::LevelBook;
-use taut_types::{InstrumentError, InstrumentId, Nanos, SequenceNumber};
+use taut_types::{Instrument, InstrumentError, InstrumentId, Nanos, SequenceNumber};
 
 use super::books::{ChainCounters, ChainedBooks};
-use super::instruments::ChainConfig;
+use super::instruments::{ChainConfig, NamedInstrument};
 use crate::error::MarketDataError;
 use crate::event::{BestPrices, MarketSink, Soundness, Staleness};
-use crate::handler::{FeedCounters, FeedHandler, FeedRequest, Source};
+use crate::handler::{FeedCounters, FeedHandler, FeedRequest, FollowError, Source};
 
 /// What differs from venue to venue: how frames are read, and what they do to the books.
 pub trait ChainedDecoder {
@@ -39,6 +39,14 @@ pub trait ChainedDecoder {
 
     /// The most events of a frame.
     fn events_max(&self) -> usize;
+
+    /// Knows one more instrument behind the others.
+    ///
+    /// # Errors
+    /// When it cannot; then nothing has changed.
+    fn add(&mut self, _instrument: &NamedInstrument<'_>) -> Result<(), FollowError> {
+        Err(FollowError::Fixed)
+    }
 }
 
 /// The books of some instruments that follow their subscriptions.
@@ -81,6 +89,12 @@ impl<D: ChainedDecoder> ChainedFeed<D> {
         Ok(Self { decoder, books: ChainedBooks::new(config, now)? })
     }
 
+    /// Takes the room for so many instruments that may come ([`FeedHandler::follow`]): a book for
+    /// each. Call it before anything is heard.
+    pub fn reserve_instruments(&mut self, more: usize) {
+        self.books.reserve(more);
+    }
+
     /// What frames said that is not the rule.
     #[must_use]
     pub const fn counted(&self) -> &ChainCounters {
@@ -119,6 +133,18 @@ impl<D: ChainedDecoder> FeedHandler for ChainedFeed<D> {
         let applied = self.decoder.apply(received, source, body, &mut self.books, sink);
         self.books.counters.malformed += u64::from(applied.is_err());
         self.books.note_line(received, source, applied == Ok(true));
+    }
+
+    /// Takes the memory for its name.
+    fn follow(
+        &mut self,
+        instrument: &Instrument,
+        _number: InstrumentId,
+        name: &[u8],
+    ) -> Result<(), FollowError> {
+        self.books.check(instrument.id())?;
+        self.decoder.add(&NamedInstrument { name, instrument: *instrument })?;
+        self.books.follow(instrument)
     }
 
     #[inline]
@@ -187,6 +213,6 @@ impl<D: ChainedDecoder> FeedHandler for ChainedFeed<D> {
     fn events_max(&self) -> usize {
         // What a frame says, of each instrument that it is halted at the most. Behind it: whether
         // each book can be trusted, in the worst case for each of them anew.
-        self.decoder.events_max().max(self.books.len()) + 3 * self.books.len()
+        self.decoder.events_max().max(self.books.room()) + 3 * self.books.room()
     }
 }

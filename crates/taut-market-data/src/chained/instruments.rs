@@ -1,11 +1,12 @@
 //! The instruments that a decoder knows by their names.
 
-use alloc::boxed::Box;
+use alloc::vec::Vec;
 
 use taut_types::{Instrument, InstrumentError, InstrumentId, Nanos};
 
 use crate::amount::AmountScale;
 use crate::event::{Context, InstrumentKey, Origin, SequenceRange};
+use crate::handler::FollowError;
 use crate::names::Names;
 
 /// An instrument that is followed.
@@ -50,7 +51,7 @@ impl<'a> ChainConfig<'a> {
 #[derive(Clone, Debug)]
 pub(crate) struct InstrumentTable {
     names: Names,
-    known: Box<[(InstrumentId, AmountScale)]>,
+    known: Vec<(InstrumentId, AmountScale)>,
     other: AmountScale,
 }
 
@@ -68,6 +69,17 @@ impl InstrumentTable {
             known: known.collect::<Result<_, _>>()?,
             other: AmountScale::of_decimals(Self::DECIMALS),
         })
+    }
+
+    /// Knows one more instrument behind the others. Takes memory.
+    pub(crate) fn add(&mut self, listed: &NamedInstrument<'_>) -> Result<(), FollowError> {
+        let NamedInstrument { name, instrument } = *listed;
+        let scale = AmountScale::of_lot(instrument.lot()).ok_or(FollowError::Lot)?;
+        if !self.names.add(name) {
+            return Err(FollowError::Name);
+        }
+        self.known.push((instrument.id(), scale));
+        Ok(())
     }
 
     /// The place, number and scale of the instrument with this name.
@@ -102,7 +114,7 @@ impl InstrumentTable {
 impl Default for InstrumentTable {
     /// Knows none.
     fn default() -> Self {
-        let (names, known) = (Names::default(), Box::default());
+        let (names, known) = (Names::default(), Vec::new());
         Self { names, known, other: AmountScale::of_decimals(Self::DECIMALS) }
     }
 }

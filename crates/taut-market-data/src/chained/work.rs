@@ -1,19 +1,31 @@
 //! What is to be done about which books.
 
-use alloc::boxed::Box;
 use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
 /// Places of books about which something is to be done, each once, the first first.
 #[derive(Debug)]
 pub(super) struct WorkList {
-    is_listed: Box<[bool]>,
+    is_listed: Vec<bool>,
     places: VecDeque<u32>,
 }
 
 impl WorkList {
     /// For so many books. Allocates all its memory.
     pub(super) fn new(count: usize) -> Self {
-        Self { is_listed: alloc::vec![false; count].into(), places: VecDeque::with_capacity(count) }
+        Self { is_listed: alloc::vec![false; count], places: VecDeque::with_capacity(count) }
+    }
+
+    /// Takes the room for so many more books.
+    pub(super) fn reserve(&mut self, more: usize) {
+        self.is_listed.reserve_exact(more);
+        // Beside those that are listed now.
+        self.places.reserve_exact(self.is_listed.len() + more - self.places.len());
+    }
+
+    /// There is one more book behind the others.
+    pub(super) fn add(&mut self) {
+        self.is_listed.push(false);
     }
 
     pub(super) fn push(&mut self, place: usize) {
@@ -46,5 +58,11 @@ mod tests {
         assert_eq!([list.pop(), list.pop(), list.pop()], [Some(1), Some(0), None]);
         list.push(1);
         assert!(!list.is_empty() && list.pop() == Some(1) && list.is_empty());
+        list.push(0);
+        list.reserve(1);
+        list.push(2);
+        list.add();
+        list.push(2);
+        assert_eq!([list.pop(), list.pop(), list.pop()], [Some(0), Some(2), None]);
     }
 }

@@ -26,6 +26,21 @@ pub enum Channel<'a> {
     Unknown,
 }
 
+/// The channel that books are made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BookChannel {
+    /// `book.{instrument}.{interval}`: whole once, then each change, chained to the one before by
+    /// its `change_id`, so that none is missing unnoticed.
+    #[default]
+    Changes,
+    /// `book.{instrument}.{group}.{depth}.{interval}`: the best levels, all of them each time. What
+    /// is missing the next one brings.
+    Grouped,
+    /// `quote.{instrument}`: the best price of each side, whenever it is another one: a book of one
+    /// level.
+    Quote,
+}
+
 /// What the channel with this name brings.
 #[must_use]
 #[inline]

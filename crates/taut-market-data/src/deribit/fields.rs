@@ -3,7 +3,7 @@
 //! A field is remembered by where its value stands and read when the whole object is known: how an
 //! amount is read depends on the instrument, which may be named behind it.
 
-use taut_types::{OrderId, Price, Side};
+use taut_types::{Lots, OrderId, Price, Side};
 
 use crate::amount::AmountScale;
 use crate::error::{Expected, MarketDataError};
@@ -35,10 +35,27 @@ pub(super) struct TickerFields<'a> {
     /// Of the last 24 hours.
     high: Field<'a>,
     low: Field<'a>,
+    option: OptionFields<'a>,
 }
 
-/// What longs pay shorts is told in billionths.
-const FUNDING_DECIMALS: u8 = 9;
+/// What the ticker of an option says beside.
+#[derive(Clone, Copy, Debug, Default)]
+struct OptionFields<'a> {
+    /// Volatilities of the mark price, the best bid and the best offer, in percent.
+    volatilities: [Field<'a>; 3],
+    underlying: Field<'a>,
+    interest_rate: Field<'a>,
+    delta: Field<'a>,
+    gamma: Field<'a>,
+    theta: Field<'a>,
+    vega: Field<'a>,
+    rho: Field<'a>,
+}
+
+/// What longs pay shorts is told in billionths, and so are rates and greeks.
+const RATE_DECIMALS: u8 = 9;
+/// Volatilities are told in billionths, too, and the venue has them in percent.
+const PERCENT_DECIMALS: u8 = RATE_DECIMALS - 2;
 
 impl<'a> TickerFields<'a> {
     /// Of the ticker or the quote that begins there.
@@ -61,6 +78,22 @@ impl<'a> TickerFields<'a> {
                 b"settlement_price" => &mut fields.settlement,
                 b"open_interest" => &mut fields.open_interest,
                 b"current_funding" => &mut fields.funding,
+                b"mark_iv" => &mut fields.option.volatilities[0],
+                b"bid_iv" => &mut fields.option.volatilities[1],
+                b"ask_iv" => &mut fields.option.volatilities[2],
+                b"underlying_price" => &mut fields.option.underlying,
+                b"interest_rate" => &mut fields.option.interest_rate,
+                b"greeks" if scanner.peek()? == b'{' => {
+                    let of = &mut fields.option;
+                    return scanner.object(|scanner, key| match key {
+                        b"delta" => note(scanner, &mut of.delta),
+                        b"gamma" => note(scanner, &mut of.gamma),
+                        b"theta" => note(scanner, &mut of.theta),
+                        b"vega" => note(scanner, &mut of.vega),
+                        b"rho" => note(scanner, &mut of.rho),
+                        _ => scanner.skip_value(),
+                    });
+                }
                 b"stats" if scanner.peek()? == b'{' => {
                     return scanner.object(|scanner, key| match key {
                         b"high" => note(scanner, &mut fields.high),
@@ -81,17 +114,19 @@ impl<'a> TickerFields<'a> {
 
     /// The best prices; nothing when not all of them are said, as in an incremental ticker.
     pub(super) fn top(&self, scale: AmountScale) -> Result<Option<BestPrices>, MarketDataError> {
-        let quote = |[price, amount]: [Field<'_>; 2]| match (price, amount) {
-            (Some(price), Some(amount)) => {
-                let price = read(price, |scanner| scanner.decimal(Price::DECIMALS))?;
-                Ok(Some((Price(price), read(amount, |scanner| scale.read(scanner))?)))
-            }
-            _ => Ok(None),
-        };
-        Ok(match (quote(self.bid)?, quote(self.ask)?) {
+        Ok(match (best(self.bid, scale)?, best(self.ask, scale)?) {
             (Some(bid), Some(ask)) => Some(BestPrices::quoted(bid, ask)),
             _ => None,
         })
+    }
+
+    /// The best prices of a quote, which says both: without a price nobody is there.
+    pub(super) fn quote(&self, scale: AmountScale) -> Result<BestPrices, MarketDataError> {
+        must(self.bid[1], "best_bid_amount")?;
+        must(self.ask[1], "best_ask_amount")?;
+        let nobody = (Price(0), Lots::ZERO);
+        let side = |fields| Ok(best(fields, scale)?.unwrap_or(nobody));
+        Ok(BestPrices::quoted(side(self.bid)?, side(self.ask)?))
     }
 
     /// The figures that it says. One that has no place in our units is left out: nothing else
@@ -101,6 +136,10 @@ impl<'a> TickerFields<'a> {
             read(field?, |scanner: &mut Scanner<'_>| scanner.decimal(decimals)).ok()
         };
         let price = |field| decimal(field, Price::DECIMALS).map(Price);
+        let rate = |field| decimal(field, RATE_DECIMALS);
+        let volatility = |field| decimal(field, PERCENT_DECIMALS);
+        let option = &self.option;
+        let [mark, bid, ask] = option.volatilities;
         let lots = |field: Field<'_>| read(field?, |scanner| scale.read(scanner)).ok();
         // An instrument that was never settled says 0.
         let settlement = price(self.settlement).filter(|price| price.0 != 0);
@@ -111,7 +150,17 @@ impl<'a> TickerFields<'a> {
             price(self.mark).map(Statistic::Mark),
             price(self.index).map(Statistic::Index),
             lots(self.open_interest).map(Statistic::OpenInterest),
-            decimal(self.funding, FUNDING_DECIMALS).map(Statistic::Funding),
+            rate(self.funding).map(Statistic::Funding),
+            volatility(mark).map(Statistic::MarkVolatility),
+            volatility(bid).map(Statistic::BidVolatility),
+            volatility(ask).map(Statistic::AskVolatility),
+            price(option.underlying).map(Statistic::Underlying),
+            rate(option.interest_rate).map(Statistic::InterestRate),
+            rate(option.delta).map(Statistic::Delta),
+            rate(option.gamma).map(Statistic::Gamma),
+            rate(option.theta).map(Statistic::Theta),
+            rate(option.vega).map(Statistic::Vega),
+            rate(option.rho).map(Statistic::Rho),
         ];
         figures.into_iter().flatten()
     }
@@ -236,6 +285,16 @@ fn note<'a>(scanner: &mut Scanner<'a>, field: &mut Field<'a>) -> Option<()> {
     scanner.skip_value()
 }
 
+/// A best price and its amount, where both are said.
+fn best(
+    [price, amount]: [Field<'_>; 2],
+    scale: AmountScale,
+) -> Result<Option<(Price, Lots)>, MarketDataError> {
+    let (Some(price), Some(amount)) = (price, amount) else { return Ok(None) };
+    let price = read(price, |scanner| scanner.decimal(Price::DECIMALS))?;
+    Ok(Some((Price(price), read(amount, |scanner| scale.read(scanner))?)))
+}
+
 /// A value of which it is known where it stands.
 #[inline]
 fn read<'a, T>(
@@ -284,7 +343,6 @@ fn trading_status(state: &[u8]) -> TradingStatus {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use taut_types::Lots;
 
     const TENTHS: AmountScale = AmountScale::of_decimals(1);
 
@@ -306,6 +364,21 @@ mod tests {
             r#""best_ask_price":1,"best_ask_amount":1}"#,
         );
         assert_eq!(top(nulls), None);
+    }
+
+    #[test]
+    fn a_quote_says_both_sides_and_null_is_nobody() {
+        let quote = |text: &'static str| {
+            TickerFields::read(&mut Scanner::new(text.as_bytes())).unwrap().quote(TENTHS)
+        };
+        let quoted = concat!(
+            r#"{"best_bid_price":null,"best_bid_amount":0.0,"#,
+            r#""best_ask_price":1,"best_ask_amount":1.5}"#,
+        );
+        let ask = Some((Price(Price::SCALE), Lots(15)));
+        assert_eq!(quote(quoted), Ok(BestPrices { bid: None, ask }));
+        let one = r#"{"best_bid_price":1,"best_bid_amount":1}"#;
+        assert!(quote(one).is_err() && quote("{}").is_err());
     }
 
     #[test]
@@ -336,6 +409,39 @@ mod tests {
             r#""settlement_price":null}"#,
         );
         assert_eq!(figures(none), []);
+    }
+
+    #[test]
+    fn the_ticker_of_an_option_says_volatilities_and_greeks() {
+        let figures = |text: &'static str| {
+            let fields = TickerFields::read(&mut Scanner::new(text.as_bytes())).unwrap();
+            fields.statistics(TENTHS).collect::<std::vec::Vec<_>>()
+        };
+        // As recorded, but for the interest rate, which was 0.
+        let told = figures(concat!(
+            r#"{"underlying_price":2003.61,"underlying_index":"ETH-30JUL21","mark_iv":120.74,"#,
+            r#""interest_rate":-2.5e-3,"greeks":{"vega":0.20072,"theta":-1.64029,"rho":0.01188,"#,
+            r#""gamma":0.0002,"delta":0.03127},"bid_iv":0.0,"ask_iv":125.63}"#,
+        ));
+        assert_eq!(
+            told,
+            [
+                Statistic::MarkVolatility(1_207_400_000),
+                Statistic::BidVolatility(0),
+                Statistic::AskVolatility(1_256_300_000),
+                Statistic::Underlying(Price(2_003_610_000_000)),
+                Statistic::InterestRate(-2_500_000),
+                Statistic::Delta(31_270_000),
+                Statistic::Gamma(200_000),
+                Statistic::Theta(-1_640_290_000),
+                Statistic::Vega(200_720_000),
+                Statistic::Rho(11_880_000),
+            ]
+        );
+        let none = r#"{"greeks":null,"mark_iv":1e-9,"bid_iv":null,"underlying_price":"SYN"}"#;
+        assert_eq!(figures(none), []);
+        let some = r#"{"greeks":{"delta":null,"gamma":1e-10,"speed":{},"rho":-95.0}}"#;
+        assert_eq!(figures(some), [Statistic::Rho(-95_000_000_000)]);
     }
 
     #[test]

@@ -2,20 +2,21 @@
 
 use taut_types::{InstrumentError, Nanos, Side};
 
-use super::channel::{Channel, channel};
+use super::channel::{BookChannel, Channel, channel};
 use super::fields::{StateFields, TickerFields, TradeFields};
 use super::levels::{BookHead, Columns, Reading};
 use super::message::{Message, any, finish, usual};
 use super::usual::read_book;
 use crate::chained::{
-    BookFrame, ChainedBooks, ChainedDecoder, FrameLevels, InstrumentTable, Link, NamedInstrument,
+    Action, BookFrame, ChainedBooks, ChainedDecoder, FrameLevel, FrameLevels, InstrumentTable,
+    Link, NamedInstrument,
 };
 use crate::error::{Expected, MarketDataError};
 use crate::event::{
     Batch, Context, EventKind, InstrumentKey, LevelPlace, LevelUpdate, MarketSink, Origin,
     SequenceRange, Trade, TradingStatus,
 };
-use crate::handler::Source;
+use crate::handler::{FollowError, Source};
 use crate::scan::Scanner;
 
 /// What a frame was.
@@ -55,10 +56,12 @@ pub enum FrameKind {
 ///
 /// Of a ticker its best prices, its state, and its figures ([`Statistic`](crate::Statistic)) have
 /// events: mark, index, settlement, funding, open interest, the highest and lowest price of 24
-/// hours. Volatilities and greeks of an option have none.
+/// hours; of an option its volatilities, greeks, interest rate and the price of the underlying.
 #[derive(Debug)]
 pub struct DeribitJson {
     instruments: InstrumentTable,
+    /// What the books of a feed are made of.
+    books: BookChannel,
     levels: FrameLevels,
     columns: Columns,
 }
@@ -71,7 +74,7 @@ pub struct Body<'a>(Parts<'a>);
 enum Parts<'a> {
     /// With the instrument's place, if it is followed.
     Book(&'a [u8], Option<usize>, BookHead),
-    BestLevels(&'a [u8], BookHead),
+    BestLevels(&'a [u8], Option<usize>, BookHead),
     /// The place where the ticker or the quote of an instrument begins.
     Top(FrameKind, &'a [u8], Scanner<'a>),
     /// The place where the trades begin.
@@ -84,6 +87,8 @@ enum Parts<'a> {
 impl DeribitJson {
     /// The most levels of a frame: more than any book of the venue has.
     pub const LEVELS_MAX: usize = 1 << 15;
+    /// The most levels of a side of a grouped book: more than the venue has them.
+    const GROUPED_LEVELS_MAX: usize = 64;
     /// Decimal places of the lots of an instrument that is not followed.
     pub const AMOUNT_DECIMALS: u8 = InstrumentTable::DECIMALS;
 
@@ -96,7 +101,14 @@ impl DeribitJson {
         instruments: &[NamedInstrument<'_>],
     ) -> Result<Self, InstrumentError> {
         let instruments = InstrumentTable::new(instruments)?;
-        Ok(Self { instruments, levels: FrameLevels::new(levels_max), columns: Columns::default() })
+        let levels = FrameLevels::new(levels_max);
+        Ok(Self { instruments, books: BookChannel::Changes, levels, columns: Columns::default() })
+    }
+
+    /// The same for a feed whose books are made of this channel.
+    #[must_use]
+    pub(super) fn following(self, books: BookChannel) -> Self {
+        Self { books, ..self }
     }
 
     /// Reads a frame. Cost: one pass over it; two over tickers, trades, and what does not come in
@@ -157,8 +169,8 @@ impl DeribitJson {
                 return Ok(Parts::Book(name, place, head));
             }
             Channel::GroupedBook(name) => {
-                let (_, head) = self.read_levels(name, scanner)?;
-                return Ok(Parts::BestLevels(name, head));
+                let (place, head) = self.read_levels(name, scanner)?;
+                return Ok(Parts::BestLevels(name, place, head));
             }
             Channel::Ticker(name) => {
                 scanner.skip_value().map(|()| Parts::Top(FrameKind::Ticker, name, data))
@@ -205,7 +217,7 @@ impl DeribitJson {
                 self.tell_levels(origin(name, head.time_ms), head, batch, sink)?;
                 Ok(FrameKind::Book)
             }
-            Parts::BestLevels(name, head) => {
+            Parts::BestLevels(name, _, head) => {
                 self.tell_levels(origin(name, head.time_ms), head, Batch::BestLevels, sink)?;
                 Ok(FrameKind::BestLevels)
             }
@@ -306,6 +318,7 @@ impl Default for DeribitJson {
         let instruments = InstrumentTable::default();
         Self {
             instruments,
+            books: BookChannel::Changes,
             levels: FrameLevels::new(Self::LEVELS_MAX),
             columns: Columns::default(),
         }
@@ -334,8 +347,7 @@ impl ChainedDecoder for DeribitJson {
         sink: &mut impl MarketSink,
     ) -> Result<bool, MarketDataError> {
         match parts {
-            Parts::Book(_, place, head) => {
-                let Some(place) = place else { return Ok(false) };
+            Parts::Book(_, Some(place), head) if self.books == BookChannel::Changes => {
                 if head.has_unknown_action {
                     books.note_unknown_action(received, place);
                     return Ok(false);
@@ -343,6 +355,32 @@ impl ChainedDecoder for DeribitJson {
                 let (exchange_time, link) = (utc(head.time_ms), head.link);
                 let frame = BookFrame { received, source, exchange_time, link };
                 return Ok(books.apply(place, &frame, self.levels.sides(), |_| true, sink));
+            }
+            Parts::BestLevels(_, Some(place), head) if self.books == BookChannel::Grouped => {
+                if head.has_unknown_action {
+                    books.note_unknown_action(received, place);
+                    return Ok(false);
+                }
+                let (sides, levels_max) = (self.levels.sides(), Self::GROUPED_LEVELS_MAX);
+                if sides.iter().any(|levels| levels.len() > levels_max) {
+                    return Err(MarketDataError::TooManyLevels { levels_max });
+                }
+                let link = Link::Whole(head.link.sequence().last);
+                let exchange_time = utc(head.time_ms);
+                let frame = BookFrame { received, source, exchange_time, link };
+                return Ok(books.apply(place, &frame, sides, |_| true, sink));
+            }
+            Parts::Top(FrameKind::Quote, name, data) if self.books == BookChannel::Quote => {
+                let fields = TickerFields::of(data)?;
+                let (Some(place), _, scale) = self.instruments.find(name) else { return Ok(false) };
+                let (top, time_ms) = (fields.quote(scale)?, fields.time_ms()?);
+                let level = |(price, lots)| FrameLevel::of(Action::Unsaid, price, lots);
+                let sides = [top.bid.map(level), top.ask.map(level)];
+                // Quotes have no numbers: they come in the order of their times.
+                let (exchange_time, link) = (utc(time_ms), Link::Whole(time_ms));
+                let frame = BookFrame { received, source, exchange_time, link };
+                let sides = sides.each_ref().map(Option::as_slice);
+                return Ok(books.apply(place, &frame, sides, |_| true, sink));
             }
             Parts::Top(_, name, data) => {
                 let fields = TickerFields::of(data)?;
@@ -377,7 +415,8 @@ impl ChainedDecoder for DeribitJson {
                 books.apply_maintenance(received, sink);
             }
             Parts::Nothing(FrameKind::Unknown) => books.note_unknown(),
-            Parts::BestLevels(..) | Parts::PlatformState(_) | Parts::Nothing(_) => {}
+            Parts::Book(..) | Parts::BestLevels(..) | Parts::PlatformState(_) => {}
+            Parts::Nothing(_) => {}
         }
         Ok(false)
     }
@@ -385,6 +424,10 @@ impl ChainedDecoder for DeribitJson {
     fn events_max(&self) -> usize {
         // Every level of a frame, and the top.
         Self::LEVELS_MAX + 1
+    }
+
+    fn add(&mut self, instrument: &NamedInstrument<'_>) -> Result<(), FollowError> {
+        self.instruments.add(instrument)
     }
 }
 

@@ -1,5 +1,7 @@
 //! Subscriptions of two instruments, and what becomes of their books.
 
+mod added;
+
 use std::format;
 use std::string::String;
 use std::vec::Vec;
@@ -8,7 +10,7 @@ use taut_types::{
     Instrument, InstrumentError, InstrumentId, Lots, Nanos, Price, Qty, Side, Symbol,
 };
 
-use super::DeribitFeed;
+use super::{BookChannel, DeribitFeed};
 use crate::chained::{ChainConfig, NamedInstrument};
 use crate::event::{
     BestPrices, Context, Event, EventKind, LevelPlace, LevelUpdate, Soundness, Staleness,
@@ -44,9 +46,15 @@ struct Rig {
 
 impl Rig {
     fn new() -> Self {
+        Self::following(BookChannel::Changes)
+    }
+
+    fn following(books: BookChannel) -> Self {
         let instruments = instruments();
-        let config = ChainConfig { level_capacity: 4, ..ChainConfig::new(&instruments) };
-        Self { feed: DeribitFeed::new(&config, T0).unwrap(), now: T0, told: Vec::new() }
+        let level_capacity = if books == BookChannel::Changes { 4 } else { 64 };
+        let config = ChainConfig { level_capacity, ..ChainConfig::new(&instruments) };
+        let feed = DeribitFeed::following(books, &config, T0).unwrap();
+        Self { feed, now: T0, told: Vec::new() }
     }
 
     /// As whoever drives a handler does it, a gateway among them: what `recover` tells comes behind
@@ -310,6 +318,15 @@ fn a_book_that_crosses_or_has_no_room_or_is_changed_in_a_strange_way_is_stale() 
 }
 
 #[test]
+fn a_page_for_people_is_counted_and_changes_nothing() {
+    let mut rig = sound();
+    let page = "<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n</html>\r\n";
+    assert_eq!(rig.take(Source::LINE_A, page), []);
+    assert_eq!(rig.feed.counters().malformed, 1);
+    assert_eq!(rig.feed.soundness(PERPETUAL), Soundness::Sound);
+}
+
+#[test]
 fn trades_are_told_once_each() {
     let mut rig = sound();
     let told = rig.take(Source::LINE_A, &trades(NAMES[0], 7, "20.0"));
@@ -325,6 +342,83 @@ fn trades_are_told_once_each() {
     let counted = *rig.feed.counted();
     assert_eq!((counted.trades_repeated, counted.trades_missed), (1, 2));
     assert_eq!(rig.feed.counters().malformed, 1);
+}
+
+#[test]
+fn a_grouped_book_is_replaced_by_each_notification_and_tells_what_differs() {
+    let mut rig = Rig::following(BookChannel::Grouped);
+    let grouped = |id: u64, bids: &str, asks: &str| {
+        let head = format!(r#""timestamp":1662714568585,"instrument_name":"{}""#, NAMES[0]);
+        let levels = format!(r#""bids":[{bids}],"asks":[{asks}]"#);
+        let data = format!(r#"{{{head},"change_id":{id},{levels}}}"#);
+        notification("book.BTC-PERPETUAL.none.10.100ms", &data)
+    };
+    let top = BestPrices { bid: quote(1_000, 3), ask: quote(1_100, 2) };
+    let first = grouped(10, "[10.0,30.0],[9.0,10.0]", "[11.0,20.0]");
+    assert_eq!(rig.take(Source::LINE_A, &first), [BOOK(Soundness::Sound), EventKind::Top(top)]);
+    assert_eq!(rig.take(Source::LINE_A, &first), []);
+    // Numbers jump, and nobody asks for what was in between.
+    let told = rig.take(Source::LINE_A, &grouped(90, "[10.5,10.0],[10.0,50.0]", "[11.0,20.0]"));
+    let top = BestPrices { bid: quote(1_050, 1), ..top };
+    assert_eq!(
+        told,
+        [
+            level(Side::Buy, quote(900, 0).unwrap(), 1),
+            level(Side::Buy, quote(1_050, 1).unwrap(), 0),
+            level(Side::Buy, quote(1_000, 5).unwrap(), 1),
+            EventKind::Top(top),
+        ]
+    );
+    assert_eq!(rig.take(Source::LINE_B, &grouped(89, "", "")), []);
+    // What other channels say of the book is left out.
+    assert_eq!(rig.book(None, 95, r#"["new",1.0,10.0]"#, ""), []);
+    assert_eq!(rig.feed.best(PERPETUAL), top);
+    let crowd = (1..=65).map(|at| format!("[{at},10.0]")).collect::<Vec<_>>().join(",");
+    assert_eq!(rig.take(Source::LINE_A, &grouped(96, &crowd, "")), []);
+    assert_eq!(rig.feed.counters().malformed, 1);
+    // A new connection begins anew, with whatever number.
+    rig.disconnect(Source::LINE_B);
+    assert_eq!(rig.disconnect(Source::LINE_A)[0], BOOK(SILENT));
+    let told = rig.take(Source::LINE_A, &grouped(1, "", "[12.0,10.0]"));
+    let top = BestPrices { bid: None, ask: quote(1_200, 1) };
+    assert_eq!(told, [BOOK(Soundness::Sound), EventKind::Top(top)]);
+    assert_eq!((rig.feed.counters().gaps, rig.feed.counters().snapshots), (0, 2));
+}
+
+#[test]
+fn quotes_make_a_book_of_the_best_prices() {
+    let mut rig = Rig::following(BookChannel::Quote);
+    let quoted = |ms: u64, bid: (&str, &str), ask: (&str, &str)| {
+        let bid = format!(r#""best_bid_price":{},"best_bid_amount":{}"#, bid.0, bid.1);
+        let ask = format!(r#""best_ask_price":{},"best_ask_amount":{}"#, ask.0, ask.1);
+        let data = format!(r#"{{"timestamp":{ms},"instrument_name":"BTC-PERPETUAL",{bid},{ask}}}"#);
+        notification("quote.BTC-PERPETUAL", &data)
+    };
+    let (bid, ask) = (("10.0", "30.0"), ("11.0", "20.0"));
+    let top = BestPrices { bid: quote(1_000, 3), ask: quote(1_100, 2) };
+    let told = rig.take(Source::LINE_A, &quoted(5, bid, ask));
+    assert_eq!(told, [BOOK(Soundness::Sound), EventKind::Top(top)]);
+    // Twice in a millisecond, and an empty side.
+    let told = rig.take(Source::LINE_A, &quoted(5, ("10.5", "10.0"), ask));
+    assert_eq!(
+        told,
+        [
+            level(Side::Buy, quote(1_000, 0).unwrap(), 0),
+            level(Side::Buy, quote(1_050, 1).unwrap(), 0),
+            EventKind::Top(BestPrices { bid: quote(1_050, 1), ..top }),
+        ]
+    );
+    let told = rig.take(Source::LINE_A, &quoted(6, ("10.5", "10.0"), ("0.0", "0.0")));
+    let top = BestPrices { bid: quote(1_050, 1), ask: None };
+    assert_eq!(told, [level(Side::Sell, quote(1_100, 0).unwrap(), 0), EventKind::Top(top)]);
+    // One that is older than the book, of another instrument, and one that says half of it.
+    assert_eq!(rig.take(Source::LINE_B, &quoted(4, bid, ask)), []);
+    let other = quoted(7, bid, ask).replace("BTC-P", "ETH-P");
+    assert_eq!(rig.take(Source::LINE_A, &other), []);
+    let half = notification("quote.BTC-PERPETUAL", r#"{"timestamp":8,"best_bid_amount":0.0}"#);
+    assert_eq!(rig.take(Source::LINE_A, &half), []);
+    assert_eq!((rig.feed.best(PERPETUAL), rig.feed.counters().malformed), (top, 1));
+    assert!(rig.requests().is_empty());
 }
 
 #[test]
@@ -383,6 +477,32 @@ fn a_ticker_tells_the_figures_that_have_changed() {
     // Of an instrument that is not followed.
     let other = ticker("1.0", "0.0").replace("BTC-P", "ETH-P");
     assert_eq!(rig.take(Source::LINE_A, &other), []);
+}
+
+#[test]
+fn the_ticker_of_an_option_tells_volatilities_and_greeks_that_have_changed() {
+    let mut rig = sound();
+    let ticker = |mark_iv: &str, delta: &str| {
+        let greeks = format!(r#""greeks":{{"delta":{delta},"rho":0.0}}"#);
+        let data = format!(r#"{{"mark_iv":{mark_iv},"bid_iv":0.0,{greeks},"timestamp":5}}"#);
+        notification("ticker.BTC-25DEC26-100000-C.100ms", &data)
+    };
+    let told = |rig: &mut Rig, mark_iv, delta| -> Vec<Statistic> {
+        let told = rig.take(Source::LINE_A, &ticker(mark_iv, delta));
+        assert!(rig.told.iter().all(|event| event.instrument == OPTION));
+        let figure = |kind| match kind {
+            EventKind::Statistic(figure) => figure,
+            other => panic!("{other:?}"),
+        };
+        told.into_iter().map(figure).collect()
+    };
+    let [mark, delta] = [Statistic::MarkVolatility(805_000_000), Statistic::Delta(-425_000_000)];
+    let zeros = [Statistic::BidVolatility(0), delta, Statistic::Rho(0)];
+    assert_eq!(told(&mut rig, "80.5", "-0.425"), [&[mark][..], &zeros].concat());
+    assert_eq!(told(&mut rig, "80.50", "-0.42500"), []);
+    assert_eq!(told(&mut rig, "80.5", "-0.42501"), [Statistic::Delta(-425_010_000)]);
+    let more = Statistic::MarkVolatility(805_100_000);
+    assert_eq!(told(&mut rig, "80.51", "-0.42501"), [more]);
 }
 
 #[test]

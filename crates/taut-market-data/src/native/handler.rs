@@ -525,7 +525,12 @@ impl FeedHandler for NativeFeed {
         }
     }
 
-    fn follow(&mut self, instrument: &Instrument, number: InstrumentId) -> Result<(), FollowError> {
+    fn follow(
+        &mut self,
+        instrument: &Instrument,
+        number: InstrumentId,
+        _name: &[u8],
+    ) -> Result<(), FollowError> {
         self.followed.follow(instrument, number)?;
         self.terms.push((instrument.symbol(), instrument.tick(), instrument.lot()));
         (self.are_all_sound, self.is_complete) = (false, false);

@@ -1,10 +1,10 @@
 //! The data of the other channels: objects whose values are texts, some of them empty.
 
-use taut_types::{Lots, Nanos, OrderId, Price, Side, parse_decimal};
+use taut_types::{DecimalError, Lots, Nanos, OrderId, Price, Side, parse_decimal};
 
 use crate::amount::AmountScale;
 use crate::error::{Expected, MarketDataError};
-use crate::event::{BestPrices, Trade, TradingStatus};
+use crate::event::{BestPrices, Statistic, Trade, TradingStatus};
 use crate::scan::Scanner;
 
 /// What an object says; empty where it says nothing.
@@ -19,7 +19,12 @@ pub(super) struct Fields<'a> {
     trade_id: &'a [u8],
     quote: [&'a [u8]; 2],
     side: &'a [u8],
+    mark: &'a [u8],
+    funding: &'a [u8],
 }
+
+/// What longs pay shorts is told in billionths.
+const FUNDING_DECIMALS: u8 = 9;
 
 impl<'a> Fields<'a> {
     pub(super) fn read(scanner: &mut Scanner<'a>) -> Option<Self> {
@@ -37,6 +42,8 @@ impl<'a> Fields<'a> {
                 b"px" => &mut fields.quote[0],
                 b"sz" => &mut fields.quote[1],
                 b"side" => &mut fields.side,
+                b"markPx" => &mut fields.mark,
+                b"fundingRate" => &mut fields.funding,
                 _ => return scanner.skip_value(),
             };
             *field = scanner.text()?;
@@ -78,6 +85,17 @@ impl<'a> Fields<'a> {
         Ok((trade_id, Trade { trade_id, price, lots, aggressor, resting_order: OrderId(0) }))
     }
 
+    /// The figure that `mark-price` or `funding-rate` is about. The venue's rate is that of a
+    /// funding interval, eight hours for most instruments.
+    pub(super) fn figure(&self) -> Result<Statistic, MarketDataError> {
+        let wrong = |_| self.wrong(Expected::Decimal);
+        if self.mark.is_empty() {
+            let rate = parse_rate(self.funding).map_err(wrong)?;
+            return Ok(Statistic::Funding(rate));
+        }
+        Price::parse(self.mark).map(Statistic::Mark).map_err(wrong)
+    }
+
     /// What an instrument's trading does.
     pub(super) fn status(&self) -> TradingStatus {
         match self.state {
@@ -102,5 +120,37 @@ impl<'a> Fields<'a> {
 
     const fn wrong(&self, expected: Expected) -> MarketDataError {
         MarketDataError::Malformed { offset: self.offset, expected }
+    }
+}
+
+/// A rate in billionths. The venue writes more digits than that: the rest is cut off.
+fn parse_rate(text: &[u8]) -> Result<i64, DecimalError> {
+    let point = text.iter().position(|&byte| byte == b'.');
+    let end = point.map_or(text.len(), |at| text.len().min(at + 1 + usize::from(FUNDING_DECIMALS)));
+    let (kept, cut) = text.split_at(end);
+    match cut.iter().position(|byte| !byte.is_ascii_digit()) {
+        None => parse_decimal(kept, FUNDING_DECIMALS),
+        Some(at) => Err(DecimalError::Malformed { offset: end + at }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_is_read_to_the_billionth() {
+        for (text, rate) in [
+            ("0.0001", Ok(100_000)),
+            ("-0.0000567912345678", Ok(-56_791)),
+            ("0", Ok(0)),
+            ("0.000000001", Ok(1)),
+            ("0.0000000019", Ok(1)),
+            ("0.00000000x", Err(())),
+            ("0.0000000001x", Err(())),
+            ("", Err(())),
+        ] {
+            assert_eq!(parse_rate(text.as_bytes()).map_err(drop), rate, "{text}");
+        }
     }
 }

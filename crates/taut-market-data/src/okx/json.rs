@@ -10,7 +10,7 @@ use crate::chained::{
 };
 use crate::error::{Expected, MarketDataError};
 use crate::event::{Batch, EventKind, LevelPlace, LevelUpdate, MarketSink, Origin, SequenceRange};
-use crate::handler::Source;
+use crate::handler::{FollowError, Source};
 use crate::scan::Scanner;
 
 /// What a frame was.
@@ -24,6 +24,8 @@ pub enum OkxFrameKind {
     Ticker,
     /// Trades.
     Trades,
+    /// What the venue values positions at, or what longs pay shorts.
+    Figures,
     /// What instruments are, and whether they trade.
     Instruments,
     /// An answer to a request, or a notice.
@@ -195,7 +197,7 @@ impl OkxJson {
         head: &Head<'f>,
         scanner: &mut Scanner<'f>,
     ) -> Result<Parts<'f>, MarketDataError> {
-        use OkxFrameKind::{Instruments, Ticker, Trades, Unknown};
+        use OkxFrameKind::{Figures, Instruments, Ticker, Trades, Unknown};
         let is_chained = match head.channel {
             b"books" | b"books-l2-tbt" | b"books50-l2-tbt" => true,
             b"books5" | b"bbo-tbt" => false,
@@ -207,6 +209,7 @@ impl OkxJson {
                 return Ok(match channel {
                     b"tickers" => Parts::Objects(Ticker, objects),
                     b"trades" | b"trades-all" => Parts::Objects(Trades, objects),
+                    b"mark-price" | b"funding-rate" => Parts::Objects(Figures, objects),
                     b"instruments" => Parts::Objects(Instruments, objects),
                     _ => Parts::Nothing(Unknown),
                 });
@@ -236,6 +239,10 @@ impl OkxJson {
                     .map(|(number, trade)| (SequenceRange::one(number), EventKind::Trade(trade))),
                 OkxFrameKind::Ticker => {
                     fields.top(scale).map(|top| (SequenceRange::default(), EventKind::Top(top)))
+                }
+                OkxFrameKind::Figures => {
+                    let told = |figure| (SequenceRange::default(), EventKind::Statistic(figure));
+                    fields.figure().map(told)
                 }
                 _ => Ok((SequenceRange::default(), EventKind::Status(fields.status()))),
             };
@@ -309,6 +316,9 @@ impl ChainedDecoder for OkxJson {
                             let number = (trade.trade_id, false);
                             books.apply_trade(times, place, number, trade, sink);
                         }
+                        (Some(place), EventKind::Statistic(figure)) => {
+                            books.apply_statistic(times, place, figure, sink);
+                        }
                         (Some(place), EventKind::Status(status)) => {
                             books.apply_status(times, place, status, sink);
                         }
@@ -324,6 +334,10 @@ impl ChainedDecoder for OkxJson {
     fn events_max(&self) -> usize {
         // Every level of a frame, and the top.
         Self::LEVELS_MAX + 1
+    }
+
+    fn add(&mut self, instrument: &NamedInstrument<'_>) -> Result<(), FollowError> {
+        self.instruments.add(instrument)
     }
 }
 

@@ -2,12 +2,13 @@
 
 use std::format;
 use std::string::String;
+use std::vec::Vec;
 
 use taut_types::{Instrument, InstrumentId, Nanos, Price, Qty, Symbol};
 
 use super::OkxFeed;
 use crate::chained::{ChainConfig, NamedInstrument};
-use crate::event::{Context, Event, Soundness, Staleness};
+use crate::event::{Context, Event, EventKind, Soundness, Staleness, Statistic};
 use crate::handler::{FeedHandler, Source};
 
 const ID: InstrumentId = InstrumentId(0);
@@ -19,20 +20,79 @@ fn book(action: &str, [previous, id]: [i64; 2], bid: &str, checksum: i64) -> Str
     format!(r#"{{{arg},"action":"{action}","data":[{{{levels},"ts":"1597026383085",{ids}}}]}}"#)
 }
 
-#[test]
-fn a_checksum_of_zero_proves_nothing_and_the_ids_tell_the_gap() {
+/// A feed of one book.
+fn feed(name: &[u8]) -> OkxFeed {
     let (symbol, lot) = (Symbol::new(b"BTC").unwrap(), Qty { mantissa: 1, decimals: 0 });
     let instrument = Instrument::new(ID, symbol, Price(2), lot).unwrap();
-    let instruments = [NamedInstrument { name: b"BTC-USDT", instrument }];
+    let instruments = [NamedInstrument { name, instrument }];
     let config = ChainConfig { level_capacity: 8, ..ChainConfig::new(&instruments) };
-    let mut feed = OkxFeed::new(&config, Nanos(1)).unwrap();
-    let mut take = |frame: String| {
-        let mut sink = |_: &Context<'_>, _: &Event| {};
-        let frame = feed.decode(Nanos(2), Source::LINE_A, frame.as_bytes()).unwrap();
+    OkxFeed::new(&config, Nanos(1)).unwrap()
+}
+
+/// What the book is worth behind a frame.
+fn take(feed: &mut OkxFeed, frame: &str) -> Soundness {
+    let mut sink = |_: &Context<'_>, _: &Event| {};
+    if let Some(frame) = feed.decode(Nanos(2), Source::LINE_A, frame.as_bytes()) {
         feed.apply(frame, &mut sink);
-        feed.recover(Nanos(2), &mut sink);
-        (feed.soundness(ID), feed.counted().checksums_failed)
+    }
+    feed.recover(Nanos(2), &mut sink);
+    feed.soundness(ID)
+}
+
+#[test]
+fn a_book_ends_with_its_connection_and_one_that_crosses_is_stale() {
+    let mut feed = feed(b"BTC-USDT");
+    assert_eq!(take(&mut feed, &book("snapshot", [-1, 5], "9", 0)), Soundness::Sound);
+    feed.handle_disconnect(Nanos(2), Source::LINE_A);
+    // A change of a book that nobody has any more.
+    assert_ne!(take(&mut feed, &book("update", [5, 7], "8", 0)), Soundness::Sound);
+    assert_eq!(take(&mut feed, &book("snapshot", [-1, 9], "9", 0)), Soundness::Sound);
+    // A bid at the price of the ask.
+    let crossed = take(&mut feed, &book("update", [9, 10], "11", 0));
+    assert_eq!((crossed, feed.counted().crossed), (Soundness::Stale(Staleness::Gap), 1));
+}
+
+#[test]
+fn a_page_for_people_is_counted_and_changes_nothing() {
+    let mut feed = feed(b"BTC-USDT");
+    take(&mut feed, &book("snapshot", [-1, 5], "9", 0));
+    let page = "<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n</html>\r\n";
+    assert_eq!((take(&mut feed, page), feed.counters().malformed), (Soundness::Sound, 1));
+    assert_eq!(take(&mut feed, &book("update", [5, 7], "8", 0)), Soundness::Sound);
+}
+
+#[test]
+fn mark_price_and_funding_are_told_when_they_have_changed() {
+    let mut feed = feed(b"BTC-USDT-SWAP");
+    let mut told = |channel: &str, instrument: &str, figure: &str| {
+        let arg = format!(r#""arg":{{"channel":"{channel}","instId":"{instrument}"}}"#);
+        let data = format!(r#"{{"instId":"{instrument}",{figure},"ts":"1597026383085"}}"#);
+        let frame = format!(r#"{{{arg},"data":[{data}]}}"#);
+        let mut told = Vec::new();
+        let mut sink = |_: &Context<'_>, event: &Event| told.push(event.kind);
+        if let Some(frame) = feed.decode(Nanos(2), Source::LINE_A, frame.as_bytes()) {
+            feed.apply(frame, &mut sink);
+        }
+        told
     };
+    let swap = "BTC-USDT-SWAP";
+    let mark = EventKind::Statistic(Statistic::Mark(Price(42_310_600_000_000)));
+    assert_eq!(told("mark-price", swap, r#""instType":"SWAP","markPx":"42310.6""#), [mark]);
+    assert_eq!(told("mark-price", swap, r#""instType":"SWAP","markPx":"42310.60""#), []);
+    let funding = EventKind::Statistic(Statistic::Funding(-18_751));
+    let rate = r#""fundingRate":"-0.0000187515166305","nextFundingRate":"""#;
+    assert_eq!(told("funding-rate", swap, rate), [funding]);
+    assert_eq!(told("funding-rate", swap, rate), []);
+    // Of an instrument that nobody follows; without a figure.
+    assert_eq!(told("mark-price", "ETH-USDT-SWAP", r#""markPx":"1""#), []);
+    assert_eq!(told("mark-price", swap, r#""markPx":"""#), []);
+    assert_eq!(feed.counters().malformed, 1);
+}
+
+#[test]
+fn a_checksum_of_zero_proves_nothing_and_the_ids_tell_the_gap() {
+    let mut feed = feed(b"BTC-USDT");
+    let mut take = |frame: String| (take(&mut feed, &frame), feed.counted().checksums_failed);
     let gap = Soundness::Stale(Staleness::Gap);
     assert_eq!(take(book("snapshot", [-1, 5], "9", 0)), (Soundness::Sound, 0));
     assert_eq!(take(book("update", [5, 7], "8", 0)), (Soundness::Sound, 0));

@@ -6,7 +6,7 @@ use serde_json::Value;
 use taut_market_data::deribit::{DeribitFeed, DeribitJson, FrameKind};
 use taut_market_data::{
     BestPrices, ChainConfig, Context, Event, EventKind, FeedHandler, InstrumentKey, LevelUpdate,
-    Source,
+    Source, Statistic,
 };
 use taut_types::{InstrumentId, Lots, Nanos, Price, Side};
 
@@ -45,13 +45,14 @@ fn every_frame_is_known_and_says_what_serde_json_reads_in_it() {
     let mut kinds = BTreeMap::new();
     let mut actions = BTreeMap::new();
     for (time, frame) in &frames {
-        let (mut levels, mut tops) = (Vec::new(), Vec::new());
+        let (mut levels, mut tops, mut figures) = (Vec::new(), Vec::new(), Vec::new());
         let mut sink = |context: &Context<'_>, event: &Event| {
             let InstrumentKey::Symbol(name) = context.instrument else { panic!("{context:?}") };
             assert_eq!(name, names[event.instrument.0 as usize].as_bytes());
             match event.kind {
                 EventKind::Level(level) => levels.push(level),
                 EventKind::Top(top) => tops.push(top),
+                EventKind::Statistic(figure) => figures.push(figure),
                 _ => {}
             }
         };
@@ -71,8 +72,13 @@ fn every_frame_is_known_and_says_what_serde_json_reads_in_it() {
                 let say = |level: LevelUpdate| (level.side, level.price, level.lots);
                 assert_eq!(levels.into_iter().map(say).collect::<Vec<_>>(), read);
             }
-            FrameKind::Ticker => assert_eq!(tops, [top_of(data)]),
-            _ => assert!(levels.is_empty() && tops.is_empty()),
+            FrameKind::Ticker => {
+                assert_eq!(tops, [top_of(data)]);
+                // What comes before them depends on the instrument.
+                let options = options_figures(data);
+                assert_eq!(figures[figures.len() - options.len()..], options);
+            }
+            _ => assert!(levels.is_empty() && tops.is_empty() && figures.is_empty()),
         }
     }
     println!("{kinds:?} {actions:?}");
@@ -80,6 +86,25 @@ fn every_frame_is_known_and_says_what_serde_json_reads_in_it() {
     assert_eq!((frames.len(), count("Unknown"), count("Book"), count("Answer")), (136, 0, 46, 1));
     let actions: Vec<_> = actions.iter().map(|(action, count)| (action.as_str(), *count)).collect();
     assert_eq!(actions, [("change", 5), ("delete", 19), ("new", 125)]);
+}
+
+/// Volatilities, which are in percent, what the option is valued with, and the greeks.
+fn options_figures(data: &Value) -> [Statistic; 10] {
+    let billionths = |figure: &Value| price(figure).0;
+    let volatility = |side: &str| billionths(&data[format!("{side}_iv")]) / 100;
+    let greek = |name: &str| billionths(&data["greeks"][name]);
+    [
+        Statistic::MarkVolatility(volatility("mark")),
+        Statistic::BidVolatility(volatility("bid")),
+        Statistic::AskVolatility(volatility("ask")),
+        Statistic::Underlying(price(&data["underlying_price"])),
+        Statistic::InterestRate(billionths(&data["interest_rate"])),
+        Statistic::Delta(greek("delta")),
+        Statistic::Gamma(greek("gamma")),
+        Statistic::Theta(greek("theta")),
+        Statistic::Vega(greek("vega")),
+        Statistic::Rho(greek("rho")),
+    ]
 }
 
 fn top_of(data: &Value) -> BestPrices {
@@ -120,8 +145,8 @@ fn the_last_ticker_of_each_instrument_is_the_top_of_its_book() {
     });
     assert_eq!((agree.count(), names.len()), (10, 10));
     assert_eq!((told.sound, told.stale, told.statuses), (10, 0, 10));
-    // Mark, index and open interest of all, and what some say besides.
-    assert!(told.statistics >= 3 * 10);
+    // Mark, index, open interest, volatilities and greeks of all, and what some say besides.
+    assert!(told.statistics >= (3 + 10) * 10);
     println!("{told:?}");
 }
 

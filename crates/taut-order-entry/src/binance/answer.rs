@@ -33,6 +33,9 @@ pub struct Answer<'a> {
     pub body: &'a [u8],
     /// Whether it is an error.
     pub is_error: bool,
+    /// The frame from where `rateLimits` begins, for
+    /// [`read_rate_limits`](super::read_rate_limits); empty without any.
+    pub limits: &'a [u8],
 }
 
 /// Takes a frame apart.
@@ -41,7 +44,7 @@ pub struct Answer<'a> {
 /// [`MarketDataError::Malformed`] when it is no JSON object.
 pub fn read_frame(frame: &[u8]) -> Result<Frame<'_>, MarketDataError> {
     let (mut id, mut event, mut result, mut error) = (None, None, None, None);
-    let mut status = 0;
+    let (mut status, mut limits): (_, &[u8]) = (0, b"");
     let mut scanner = Scanner::new(frame);
     let read = scanner.object(|scanner, key| {
         match key {
@@ -50,6 +53,7 @@ pub fn read_frame(frame: &[u8]) -> Result<Frame<'_>, MarketDataError> {
             b"event" => event = Some(tail(scanner)?),
             b"result" => result = Some(tail(scanner)?),
             b"error" => error = Some(tail(scanner)?),
+            b"rateLimits" => limits = tail(scanner)?,
             _ => scanner.skip_value()?,
         }
         Some(())
@@ -60,10 +64,10 @@ pub fn read_frame(frame: &[u8]) -> Result<Frame<'_>, MarketDataError> {
     Ok(match (event, id, error, result) {
         (Some(event), ..) => Frame::Event(event),
         (None, Some(id), Some(body), _) => {
-            Frame::Answer(Answer { id, status, body, is_error: true })
+            Frame::Answer(Answer { id, status, body, is_error: true, limits })
         }
         (None, Some(id), None, Some(body)) => {
-            Frame::Answer(Answer { id, status, body, is_error: false })
+            Frame::Answer(Answer { id, status, body, is_error: false, limits })
         }
         _ => Frame::Unknown,
     })

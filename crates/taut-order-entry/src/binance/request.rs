@@ -45,6 +45,9 @@ pub enum SelfTrade {
     ExpireBoth,
     /// Both become smaller by what would have traded.
     Decrement,
+    /// As `Decrement`; between accounts of the same owner it is transferred, where both orders ask
+    /// for it.
+    Transfer,
 }
 
 impl SelfTrade {
@@ -56,6 +59,7 @@ impl SelfTrade {
             Self::ExpireMaker => Some(b"EXPIRE_MAKER"),
             Self::ExpireBoth => Some(b"EXPIRE_BOTH"),
             Self::Decrement => Some(b"DECREMENT"),
+            Self::Transfer => Some(b"TRANSFER"),
         }
     }
 }

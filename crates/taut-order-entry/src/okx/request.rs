@@ -274,6 +274,8 @@ pub enum Question<'a> {
         /// Those that are older than this one; the newest when it is empty.
         after: &'a [u8],
     },
+    /// `GET /api/v5/account/positions`: all of them.
+    Positions,
 }
 
 /// Who asks over HTTP, and where.
@@ -341,6 +343,7 @@ impl Question<'_> {
                     text.put(after);
                 }
             }
+            Self::Positions => text.put(b"/api/v5/account/positions"),
         }
         text.finish()
     }

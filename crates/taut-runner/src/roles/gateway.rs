@@ -24,7 +24,7 @@ use crate::looker::Looker;
 use crate::outcome::Holdings;
 use crate::roles::bare_send::BareSend;
 use crate::service::{Connect, Connections, MarketData, connect};
-use crate::settings::{Market, Mode, Simulator, VenueKind};
+use crate::settings::{Market, Mode, VenueKind};
 use crate::web::RunGateway;
 
 /// How long the feed may take to catch up at the end, before what is missing counts as lost.
@@ -168,11 +168,13 @@ impl Process<'_, '_> {
     ) -> Result<(), RunnerError> {
         let setup = self.setup;
         let settings = &setup.common.settings;
-        if let Market::Simulator(Simulator { kind, .. }) = settings.market()?
-            && kind != VenueKind::Taut
+        if let Market::Simulator(simulator) = settings.market()?
+            && simulator.kind != VenueKind::Taut
         {
+            let missing = || RunnerError::Run("the venue did not say where it listens".to_owned());
+            let web = setup.web.as_ref().ok_or_else(missing)?;
             let wait = setup.common.place.wait;
-            let run = RunGateway::new(settings, kind, setup.orders, wait)?;
+            let run = RunGateway::new(settings, &simulator, (web, setup.orders), wait)?;
             return connect(&run.file, Connecting { process: self, clock, client });
         }
         let config = config(setup)?;
@@ -335,6 +337,7 @@ fn stream_feed(
             asked.unwrap_or(5_000)
         )],
         snapshot_limits: SnapshotLimits::of_levels(asked.unwrap_or(5_000)),
+        symbols: None,
         silence: Nanos::from_secs(10),
         renewed_after: FeedStreams::RENEWED_AFTER,
         tls: None,

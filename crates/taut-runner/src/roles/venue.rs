@@ -10,14 +10,14 @@ use taut_venue::{FeedOutput, Observer, Venue, VenueSockets};
 use taut_web_venue::Front;
 
 use crate::child::Parent;
-use crate::control::{Order, Published, Reply, VenuePorts, VenueSetup};
+use crate::control::{Order, Published, Reply, VenuePorts, VenueSetup, WebPort};
 use crate::error::RunnerError;
 use crate::feed::{address_of, request_socket, sender_to};
 use crate::roles::read_and_forget::{ReadAndForget, SINK_SOURCES};
 use crate::service::{Dialect, WebVenue, WebVenueFile};
 use crate::settings::{Market, Simulator, VenueKind};
 use crate::simulator;
-use crate::web::{binance_venue_file, deribit_venue_file};
+use crate::web::{RunCertificate, binance_venue_file, deribit_venue_file, listen_as_asked};
 
 /// How often the venue listens to its parent.
 const CONTROL: Nanos = Nanos::from_millis(2);
@@ -36,12 +36,14 @@ pub fn play(setup: &VenueSetup, parent: &mut Parent) -> Result<(), RunnerError> 
             run(venue, parent)
         }
         VenueKind::Deribit => {
-            play_web(&deribit_venue_file(settings, &simulator)?, parent, Begins::AtTheStart)
+            let file = deribit_venue_file(settings, &simulator)?;
+            play_web(file, &simulator, parent, Begins::AtTheStart)
         }
         // A book of Binance's is known once it has changed: the crowd trades before the gateway
         // comes.
         VenueKind::Binance => {
-            play_web(&binance_venue_file(settings, &simulator)?, parent, Begins::AtOnce)
+            let file = binance_venue_file(settings, &simulator)?;
+            play_web(file, &simulator, parent, Begins::AtOnce)
         }
     }
 }
@@ -55,25 +57,33 @@ enum Begins {
     AtTheStart,
 }
 
-/// A venue that speaks as another: its interface and its market data are at one address.
+/// A venue that speaks as another: its interface and its market data are at one address, FIX is at
+/// another one.
 fn play_web<M, A>(
-    file: &WebVenueFile<M, A>,
+    mut file: WebVenueFile<M, A>,
+    simulator: &Simulator,
     parent: &mut Parent,
     begins: Begins,
 ) -> Result<(), RunnerError>
 where
     WebVenueFile<M, A>: Dialect,
 {
+    let certificate = simulator.tls.then(RunCertificate::new).transpose()?;
+    listen_as_asked(&mut file, simulator, certificate.as_ref());
     let sink = listen(0)?;
-    let at = address(&sink)?;
+    let sink_at = address(&sink)?;
     let (mut venue, _unread) = file.open(ReadAndForget::new(sink), SINK_SOURCES)?;
-    let Some(SocketAddr::V4(orders)) = venue.observer().0.addresses().first().copied() else {
+    let addresses = venue.observer().0.addresses();
+    let (Some(SocketAddr::V4(at)), Some(SocketAddr::V4(orders))) =
+        (addresses.first().copied(), addresses.last().copied())
+    else {
         return Err(RunnerError::Run("order entry: it has no IPv4 address".to_owned()));
     };
+    let web = Some(WebPort { at, root: certificate.map(|made| made.root) });
     if begins == Begins::AtOnce {
         venue.start_flow(monotonic());
     }
-    let ports = VenuePorts { orders, sink: at, requests: None, stream: None };
+    let ports = VenuePorts { orders, sink: sink_at, requests: None, stream: None, web };
     parent.say(&Reply::VenueReady(ports))?;
     run(venue, parent)
 }
@@ -177,6 +187,7 @@ fn open(
         sink: address(&sink)?,
         requests: Some(address_of(&requests).map_err(market_data)?),
         stream: stream.as_ref().map(address).transpose()?,
+        web: None,
     });
     let sender = |to| sender_to(to).map_err(market_data);
     let [a, b] = to.incremental;

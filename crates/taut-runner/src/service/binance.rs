@@ -35,6 +35,9 @@ pub enum SelfTradeRule {
     ExpireBoth,
     /// Both become smaller by what would have traded.
     Decrement,
+    /// As `Decrement`; between accounts of the same owner it is transferred, where both orders ask
+    /// for it.
+    Transfer,
 }
 
 impl From<SelfTradeRule> for BinanceSelfTrade {
@@ -46,6 +49,7 @@ impl From<SelfTradeRule> for BinanceSelfTrade {
             SelfTradeRule::ExpireMaker => Self::ExpireMaker,
             SelfTradeRule::ExpireBoth => Self::ExpireBoth,
             SelfTradeRule::Decrement => Self::Decrement,
+            SelfTradeRule::Transfer => Self::Transfer,
         }
     }
 }
@@ -61,16 +65,46 @@ pub enum BinanceOrders {
     Fix,
 }
 
-/// `[binance]`: where Binance's spot market is and how it is used. Who trades there is
+/// Which of the venue's markets it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BinanceMarket {
+    /// The spot market.
+    #[default]
+    #[serde(rename = "spot")]
+    SpotMarket,
+    /// USD-margined futures: market data alone, for trading on paper.
+    UsdM,
+}
+
+/// How market data are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BinanceEncoding {
+    /// In JSON.
+    #[default]
+    Json,
+    /// In SBE: shorter, more often, and for who shows a key.
+    Sbe,
+}
+
+/// `[binance]`: where Binance is and how it is used. Who trades there is
 /// `[session.credentials]` of kind `binance`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct BinanceKeys {
-    /// Its streams: `wss://HOST:PORT`, without a path.
-    pub streams: String,
-    /// Its WebSocket API: orders, questions about them, and snapshots of books.
-    pub api: String,
+    /// Which market it is.
+    pub market: BinanceMarket,
+    /// How its streams are written. Those in SBE want the API key of `[session.credentials]`, also
+    /// on paper.
+    pub encoding: BinanceEncoding,
+    /// Its streams, `wss://HOST:PORT`, to which `/stream` is added; without it where the venue has
+    /// those of this market in this encoding.
+    pub streams: Option<String>,
+    /// Its WebSocket API, for orders, questions about them, and snapshots of books; without it
+    /// where the venue has that of this market.
+    pub api: Option<String>,
     /// What orders go over.
     pub orders: BinanceOrders,
     /// `host:port` of its FIX interface.
@@ -84,10 +118,11 @@ pub struct BinanceKeys {
     pub address: Option<SocketAddrV4>,
     /// Roots that its certificate is checked by, PEM; the system's where none are named.
     pub ca: Option<PathBuf>,
-    /// How often changes of a book are told.
+    /// How often changes of a book are told; in SBE it is each 50 ms.
     pub interval: BinanceInterval,
     /// Levels a side that a snapshot is asked for: 1,000 cost 50 of the 6,000 that an address may
-    /// spend in a minute, 5,000 cost 250. Beyond the last one of them the book is not known.
+    /// spend in a minute, 5,000 cost 250; of futures 1,000, the most, cost 20 of 2,400. Beyond the
+    /// last one of them the book is not known.
     pub snapshot_levels: u32,
     /// A stream that brings nothing for so long is silent, in milliseconds.
     pub silence_ms: u32,
@@ -124,8 +159,10 @@ impl Default for BinanceKeys {
         let orders = BinanceOrderSettings::default();
         let snapshots = SnapshotLimits::of_levels(1_000);
         Self {
-            streams: "wss://stream.binance.com:9443".to_owned(),
-            api: "wss://ws-api.binance.com:443/ws-api/v3".to_owned(),
+            market: BinanceMarket::default(),
+            encoding: BinanceEncoding::default(),
+            streams: None,
+            api: None,
             orders: BinanceOrders::default(),
             fix: "fix-oe.binance.com:9000".to_owned(),
             fix_tls: true,
@@ -147,5 +184,26 @@ impl Default for BinanceKeys {
             snapshot_weight_per_second: snapshots.rate.per_second,
             snapshot_weight_burst: snapshots.rate.burst,
         }
+    }
+}
+
+impl BinanceKeys {
+    /// Where its streams are.
+    pub(super) fn streams(&self) -> &str {
+        self.streams.as_deref().unwrap_or(match (self.market, self.encoding) {
+            (BinanceMarket::SpotMarket, BinanceEncoding::Json) => "wss://stream.binance.com:9443",
+            (BinanceMarket::SpotMarket, BinanceEncoding::Sbe) => {
+                "wss://stream-sbe.binance.com:9443"
+            }
+            (BinanceMarket::UsdM, _) => "wss://fstream.binance.com",
+        })
+    }
+
+    /// Where its WebSocket API is.
+    pub(super) fn api(&self) -> &str {
+        self.api.as_deref().unwrap_or(match self.market {
+            BinanceMarket::SpotMarket => "wss://ws-api.binance.com:443/ws-api/v3",
+            BinanceMarket::UsdM => "wss://ws-fapi.binance.com/ws-fapi/v1",
+        })
     }
 }

@@ -34,7 +34,7 @@ impl FileSettings for GatewayFile {
             drop_copy.store = folder.join(&drop_copy.store);
         }
         if let Some(reader) = &mut self.drop_copy_reader {
-            reader.store = folder.join(&reader.store);
+            reader.store = reader.store.take().map(|store| folder.join(store));
         }
         let deribit = self.deribit.as_mut().and_then(|deribit| deribit.ca.as_mut());
         let binance = self.binance.as_mut().and_then(|binance| binance.ca.as_mut());
@@ -54,6 +54,7 @@ impl FileSettings for GatewayFile {
     fn mistakes(&self) -> Vec<Mistake> {
         let mut mistakes = self.mistakes_but_of_secret();
         let credentials = self.session.credentials.as_ref();
+        let credentials = credentials.filter(|_| connections::reads_secret(self));
         mistakes.extend(credentials.and_then(CredentialSettings::mistake));
         let okx = self.okx.iter().filter(|_| !self.is_paper);
         mistakes.extend(okx.flat_map(OkxKeys::mistakes_of_secrets));
@@ -145,11 +146,8 @@ impl GatewayFile {
         mistakes.extend(self.feed_backup.iter().flat_map(FeedBackupKeys::mistakes));
         mistakes.extend(self.drop_copy.iter().flat_map(DropCopyKeys::mistakes));
         mistakes.extend(self.drop_copy_reader.iter().flat_map(CopyReaderKeys::mistakes));
-        if self.drop_copy_reader.is_some() && self.venue.is_none() {
-            let text = "drop_copy_reader: these are FIX 4.4 as taut's own venue has it; only with \
-                        [venue]";
-            mistakes.push(Mistake::told("drop_copy_reader", text));
-        }
+        let reader = self.drop_copy_reader.iter();
+        mistakes.extend(reader.flat_map(|keys| connections::copy_mistakes(self, keys)));
         mistakes.extend(connections::mistakes(self));
         mistakes
     }

@@ -12,13 +12,14 @@ mod paper;
 mod parts;
 mod tap;
 
-use taut_gateway::OrderHandler;
+use taut_gateway::{CopiedVenue, OrderHandler};
 use taut_market_data::FeedHandler;
 use taut_sys::monotonic;
 
 use crate::error::RunnerError;
 use crate::mistakes::{self, Mistake};
 use crate::service::binance::{BinanceKeys, BinanceOrders};
+use crate::service::copy_reader::CopyReaderKeys;
 use crate::service::deribit::{DeribitInterval, DeribitKeys, DeribitOrders};
 use crate::service::file::GatewayFile;
 use crate::service::okx::OkxKeys;
@@ -86,6 +87,35 @@ pub fn mistakes(file: &GatewayFile) -> Vec<Mistake> {
     mistakes
 }
 
+/// Everything that is wrong with who reads the venue's drop copies, where it is this venue's.
+pub fn copy_mistakes(file: &GatewayFile, keys: &CopyReaderKeys) -> Vec<Mistake> {
+    match Venue::of(file) {
+        Ok(Venue::Own(_)) => own::copy_mistakes(keys).into_iter().collect(),
+        Ok(Venue::Binance(venue)) => venue.copy_mistakes(keys),
+        // Which one it is says another mistake.
+        Err(_) => Vec::new(),
+        Ok(Venue::Deribit(_) | Venue::Okx(_)) => {
+            let text = "drop_copy_reader: these are FIX 4.4 as taut's own venue or Binance has it; \
+                        only with [venue] or [binance]";
+            vec![Mistake::told("drop_copy_reader", text)]
+        }
+    }
+}
+
+/// Whose drop copies are read, and TargetCompID (56) where the file does not say it.
+///
+/// # Errors
+/// What stands in the way: no store or no key, roots of trust that cannot be read.
+pub fn copies(
+    file: &GatewayFile,
+    keys: &CopyReaderKeys,
+) -> Result<(CopiedVenue, &'static str), RunnerError> {
+    match Venue::of(file).map_err(|mistake| mistakes::error(&[mistake]))? {
+        Venue::Binance(venue) => venue.copies(file),
+        _ => own::copies(keys),
+    }
+}
+
 /// The names that the venue is found by. On paper orders go to this process.
 pub fn names(file: &GatewayFile) -> Vec<Named> {
     let names = match Venue::of(file) {
@@ -102,7 +132,17 @@ pub fn names(file: &GatewayFile) -> Vec<Named> {
 
 /// Whether the venue wants to know who asks for market data.
 pub fn needs_key(file: &GatewayFile) -> bool {
-    matches!(Venue::of(file), Ok(Venue::Deribit(keys)) if keys.interval == DeribitInterval::Raw)
+    match Venue::of(file) {
+        Ok(Venue::Deribit(keys)) => keys.interval == DeribitInterval::Raw,
+        Ok(Venue::Binance(keys)) => keys.needs_key(),
+        Ok(Venue::Own(_) | Venue::Okx(_)) | Err(_) => false,
+    }
+}
+
+/// Whether the secret of `[session.credentials]` is read: Binance's market data want a key's name
+/// and no proof, and on paper nobody else asks.
+pub fn reads_secret(file: &GatewayFile) -> bool {
+    !(file.is_paper && matches!(Venue::of(file), Ok(Venue::Binance(_))))
 }
 
 /// What is connected, line by line.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use taut_gateway::DeribitOrderSettings;
+use taut_market_data::deribit::BookChannel;
 
 /// What orders go over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,6 +45,31 @@ impl DeribitInterval {
     }
 }
 
+/// What books are made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DeribitBook {
+    /// A snapshot, and then each change.
+    #[default]
+    Changes,
+    /// The best levels, all of them each time.
+    Grouped,
+    /// The best price of each side.
+    Quote,
+}
+
+impl DeribitBook {
+    /// The channel that brings them.
+    #[must_use]
+    pub const fn channel(self) -> BookChannel {
+        match self {
+            Self::Changes => BookChannel::Changes,
+            Self::Grouped => BookChannel::Grouped,
+            Self::Quote => BookChannel::Quote,
+        }
+    }
+}
+
 /// `[deribit]`: where Deribit is and how it is used. Who trades there is `[session.credentials]`
 /// of kind `deribit`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,6 +84,12 @@ pub struct DeribitKeys {
     pub ca: Option<PathBuf>,
     /// How often changes of a book are told.
     pub interval: DeribitInterval,
+    /// What books are made of.
+    pub book: DeribitBook,
+    /// The price step of a grouped book's levels, a whole number, or `none`: the instrument's.
+    pub group: String,
+    /// The levels of a side of a grouped book: 1, 10 or 20.
+    pub depth: u8,
     /// What orders go over.
     pub orders: DeribitOrders,
     /// `host:port` of its FIX interface.
@@ -96,6 +128,9 @@ impl Default for DeribitKeys {
             address: None,
             ca: None,
             interval: DeribitInterval::default(),
+            book: DeribitBook::default(),
+            group: "none".to_owned(),
+            depth: 20,
             orders: DeribitOrders::default(),
             fix: "test.deribit.com:9883".to_owned(),
             fix_tls: true,

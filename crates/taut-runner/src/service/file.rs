@@ -30,7 +30,7 @@ pub const GATEWAY_SAMPLE: &str = include_str!("gateway.toml");
 /// A file of a gateway at Deribit, which needs nothing but a key.
 pub const DERIBIT_GATEWAY_SAMPLE: &str = include_str!("deribit-gateway.toml");
 
-/// A file of a gateway at Binance's spot market, on paper, which needs no key.
+/// A file of a gateway at Binance, which on paper needs no key.
 pub const BINANCE_GATEWAY_SAMPLE: &str = include_str!("binance-gateway.toml");
 
 /// A file of a gateway at OKX, which needs nothing but a key.
@@ -69,7 +69,7 @@ pub struct GatewayFile {
     /// The same: Deribit.
     #[serde(default)]
     pub deribit: Option<DeribitKeys>,
-    /// The same: Binance's spot market, on paper.
+    /// The same: Binance.
     #[serde(default)]
     pub binance: Option<BinanceKeys>,
     /// The same: OKX.

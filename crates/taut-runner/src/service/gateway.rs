@@ -24,7 +24,6 @@ use crate::child::SharedClock;
 use crate::error::RunnerError;
 use crate::looker::Looker;
 use crate::service::connections::{self, Connect, Connections, MarketData};
-use crate::service::copy_reader::CopyReaderKeys;
 use crate::service::file::GatewayFile;
 use crate::service::journal::keep;
 use crate::service::listener::Listener;
@@ -222,7 +221,8 @@ impl<'m> Running<'_, 'm> {
             trading.gateway().set_drop_copies(copies);
             server
         });
-        let read = file.drop_copy_reader.as_ref().map(CopyReaderKeys::open).transpose()?;
+        let read = file.drop_copy_reader.as_ref();
+        let read = read.map(|keys| keys.open(connections::copies(file, keys)?)).transpose()?;
         let reader = read.map(|(copies, reader)| {
             trading.gateway().read_drop_copies(copies);
             reader

@@ -538,6 +538,7 @@ impl<'a> Listener<'a> {
             paper: self.file.is_paper,
             books_sound: glance.books_sound,
             stale_books: self.stale_books(&glance.stale_books),
+            uncompared: glance.uncompared.iter().map(|id| self.symbol(*id)).collect(),
             killed: !glance.killed.is_empty(),
             latches: self.latch_lines(&glance.killed),
             instruments: self.instruments.len(),
@@ -548,12 +549,13 @@ impl<'a> Listener<'a> {
         }))
     }
 
+    fn symbol(&self, id: InstrumentId) -> String {
+        let found = self.instruments.iter().find(|it| it.id() == id);
+        found.map_or_else(|| format!("instrument {}", id.0), |it| it.symbol().to_string())
+    }
+
     fn stale_books(&self, stale: &[(InstrumentId, Staleness)]) -> Vec<StaleBook> {
-        let symbol = |id: InstrumentId| {
-            let found = self.instruments.iter().find(|it| it.id() == id);
-            found.map_or_else(|| format!("instrument {}", id.0), |it| it.symbol().to_string())
-        };
-        let named = |&(id, why): &(_, Staleness)| (symbol(id), why.to_string());
+        let named = |&(id, why): &(_, Staleness)| (self.symbol(id), why.to_string());
         let books = stale.iter().map(named);
         books.map(|(symbol, reason)| StaleBook { symbol, reason }).collect()
     }

@@ -207,6 +207,10 @@ pub struct Status {
     /// The instruments whose books cannot be trusted, and why.
     #[serde(default)]
     pub stale_books: Vec<StaleBook>,
+    /// The instruments that a reload has added and of which the venue has not said that it has
+    /// their ticks and lots: no order for them leaves until then.
+    #[serde(default)]
+    pub uncompared: Vec<String>,
     /// Whether it was killed and not revived.
     pub killed: bool,
     /// What is killed.

@@ -8,10 +8,10 @@ use crate::settings::INSTRUMENTS_MAX;
 const MORE_MIN: usize = 16;
 
 impl GatewayFile {
-    /// Whether a gateway of this file takes instruments while it runs: only taut's own venue lets
-    /// it, and the venue of a gateway on paper has those that it began with.
+    /// Whether a gateway of this file takes instruments while it runs: the venue of one on paper
+    /// has those that it began with.
     pub(super) const fn takes_instruments(&self) -> bool {
-        self.venue.is_some() && !self.is_paper
+        !self.is_paper
     }
 
     /// For how many instruments there is room: that of the gateway that runs, or else what the file
@@ -32,13 +32,6 @@ impl GatewayFile {
     pub(super) fn mistakes_of_room(&self) -> Option<Mistake> {
         let (key, room) = ("gateway.instruments_max", self.gateway.instruments_max?);
         let count = self.instruments.len();
-        if self.venue.is_none() {
-            let text = format!(
-                "{key} goes with [venue]: at other venues a gateway takes new instruments when it \
-                 is started again"
-            );
-            return Some(Mistake::told(key, text));
-        }
         let remedy = match room {
             room if room < count => format!("no less than the {count} instruments that there are"),
             room if !(1..=INSTRUMENTS_MAX).contains(&room) => {
@@ -53,7 +46,9 @@ impl GatewayFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::service::file::{DERIBIT_GATEWAY_SAMPLE, GATEWAY_SAMPLE};
+    use crate::service::file::{
+        BINANCE_GATEWAY_SAMPLE, DERIBIT_GATEWAY_SAMPLE, GATEWAY_SAMPLE, OKX_GATEWAY_SAMPLE,
+    };
     use crate::settings::InstrumentSettings;
 
     /// The sample with so many instruments.
@@ -99,10 +94,20 @@ mod tests {
             let wrong = file(2, room).check().expect_err(room).to_string();
             assert!(wrong.contains(words), "{wrong}");
         }
-        let mut deribit: GatewayFile = toml::from_str(DERIBIT_GATEWAY_SAMPLE).expect("a file");
-        assert!(deribit.mistakes_of_room().is_none() && !deribit.takes_instruments());
-        assert_eq!(deribit.instruments_max(), deribit.instruments.len());
-        deribit.gateway.instruments_max = Some(50);
-        assert!(deribit.mistakes_of_room().is_some());
+    }
+
+    #[test]
+    fn a_gateway_at_another_venue_has_room_as_one_at_tauts_own() {
+        for sample in [DERIBIT_GATEWAY_SAMPLE, BINANCE_GATEWAY_SAMPLE, OKX_GATEWAY_SAMPLE] {
+            let mut file: GatewayFile = toml::from_str(sample).expect("a file");
+            assert!(file.mistakes_of_room().is_none() && file.takes_instruments());
+            assert_eq!(file.instruments_max(), file.instruments.len() + MORE_MIN);
+            file.gateway.instruments_max = Some(50);
+            assert!(file.mistakes_of_room().is_none());
+            assert_eq!(file.instruments_max(), 50);
+            let paper = file.on_paper();
+            assert!(!paper.takes_instruments());
+            assert_eq!(paper.instruments_max(), paper.instruments.len());
+        }
     }
 }

@@ -90,6 +90,8 @@ pub struct Glance {
     pub books_sound: bool,
     /// The instruments whose books are not, and why.
     pub stale_books: Vec<(InstrumentId, Staleness)>,
+    /// The instruments that were added and that the venue has not told yet.
+    pub uncompared: Vec<InstrumentId>,
     /// What is killed, and since which UTC.
     pub killed: Vec<(Latched, Option<Nanos>)>,
     pub open_orders: usize,

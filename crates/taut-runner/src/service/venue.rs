@@ -19,6 +19,7 @@ use crate::error::RunnerError;
 use crate::feed::sender_to;
 use crate::mistakes::{self, FileSettings, Mistake};
 use crate::service::member_copies::MemberCopyKeys;
+use crate::service::recordings::{self, Playing, RecordingSettings, Recordings};
 use crate::service::venue_control::{VenueControl, VenueReply, VenueRequest};
 use crate::service::venue_state::{VenueBook, VenueState};
 use crate::settings::{
@@ -78,6 +79,9 @@ pub struct VenueFile {
     /// The crowd.
     #[serde(default)]
     pub flow: FlowSettings,
+    /// Instruments that have a recording instead of the crowd.
+    #[serde(default)]
+    pub recordings: Vec<RecordingSettings>,
 }
 
 /// The crowd of a venue.
@@ -107,6 +111,7 @@ impl FileSettings for VenueFile {
         if let Some(drop_copy) = &mut self.drop_copy {
             drop_copy.store = folder.join(&drop_copy.store);
         }
+        self.recordings.iter_mut().for_each(|recording| recording.start_path_at(folder));
     }
 
     fn mistakes(&self) -> Vec<Mistake> {
@@ -135,11 +140,17 @@ impl VenueFile {
         }
         build_instruments(&self.instruments)?;
         self.drop_copy.as_ref().map_or(Ok(()), MemberCopyKeys::check)?;
+        recordings::check(&self.recordings, &self.names())?;
         self.settings().check()
     }
 
     fn comp_id(&self) -> Result<CompId, RunnerError> {
         comp_id("comp_id", &self.comp_id)
+    }
+
+    /// The names of its instruments, in their places.
+    fn names(&self) -> Vec<&str> {
+        self.instruments.iter().map(InstrumentSettings::venue_name).collect()
     }
 
     /// The same in the words of a run.
@@ -175,9 +186,9 @@ pub fn serve_venue(file: &VenueFile, ready: impl FnOnce(&str)) -> Result<(), Run
     let mut venue = venue.map_err(|error| RunnerError::Run(format!("the venue: {error}")))?;
     let (name, count) = (&file.comp_id, file.instruments.len());
     ready(&format!("{name}: {count} instruments, orders at {orders}"));
-    if file.flow.commands_per_second > 0 {
-        venue.start_flow(monotonic());
-    }
+    // A crowd of no commands rests.
+    venue.start_flow(monotonic());
+    let mut playing = Playing::new(&file.recordings, &file.names());
     let failed = |error: &dyn std::fmt::Display| RunnerError::Run(format!("the venue: {error}"));
     let instruments = build_instruments(&file.instruments)?;
     beside_copies(copying, move |is_copying| {
@@ -185,8 +196,9 @@ pub fn serve_venue(file: &VenueFile, ready: impl FnOnce(&str)) -> Result<(), Run
             let now = Now { mono: monotonic(), utc: utc() };
             let worked = venue.poll(now);
             venue.observer_mut().hand_over();
+            playing.tell_ends(|place| venue.replay_ends(place));
             if let Some(control) = &mut control {
-                let has_crowd = file.flow.commands_per_second > 0;
+                let has_crowd = file.flow.commands_per_second > 0 || !file.recordings.is_empty();
                 control.work(now.mono, |request| {
                     answer(&instruments, has_crowd, &mut venue, now, &request)
                 });
@@ -285,16 +297,26 @@ fn beside_copies(
 
 /// The venue, and where it takes orders.
 fn open(file: &VenueFile) -> Result<(Venue<EpollKernel>, SocketAddrV4), RunnerError> {
-    let settings = file.settings();
-    let Some(simulator) = settings.simulator.clone() else {
+    let mut settings = file.settings();
+    let Some(mut simulator) = settings.simulator.clone() else {
         return Err(RunnerError::Settings("[flow]: missing".to_owned()));
     };
+    simulator.commands_per_second = file.flow.commands_per_second;
     // Tells this run's packets from another's; not a secret, so that a clock will do.
     let stream_id = (utc().0 / 1_000) as u32 ^ process_id().rotate_left(16);
     let mut config = simulator::config(&settings, &simulator, stream_id)?;
     config.cancel_on_disconnect = file.cancel_on_disconnect;
     config.reset_on_logon = file.reset_on_logon;
     config.comp_id = file.comp_id()?;
+    let listed: Vec<_> = file.names().into_iter().zip(config.instruments.iter().copied()).collect();
+    let recordings = Recordings::read(&file.recordings, &listed)?;
+    recordings.make_room(&mut config);
+    for instrument in &mut settings.instruments {
+        // A recording is the market itself.
+        if recordings::has(&file.recordings, instrument.venue_name()) {
+            instrument.weight = 0;
+        }
+    }
     let at = |key: &str, address: SocketAddrV4| {
         let key = format!("{key} = {address}");
         move |error: taut_sys::SysError| {
@@ -324,7 +346,7 @@ fn open(file: &VenueFile) -> Result<(Venue<EpollKernel>, SocketAddrV4), RunnerEr
     };
     let first = config.instruments.first().copied();
     let first = first.ok_or_else(|| RunnerError::Settings("[[instruments]]: none".to_owned()))?;
-    let flow = simulator::flow(&settings, &simulator, first)?;
+    let flow = recordings.beside(simulator::flow(&settings, &simulator, first)?);
     let sockets = VenueSockets { orders: orders.into(), feed, stream: None };
     let mut venue = Venue::new(&config, sockets, flow)
         .map_err(|error| RunnerError::Run(format!("the venue: {error}")))?;

@@ -62,6 +62,9 @@ fn a_value_that_cannot_be_is_named_with_what_would_be_right() {
             "[simulator]\nkind = \"deribit\"\nfeed = \"unicast\"",
             &["simulator.feed", "kind = \"deribit\"", "left out"],
         ),
+        ("[simulator]\norders = \"fix\"", &["simulator.orders", "kind = \"taut\"", "left out"]),
+        ("[simulator]\ntls = true", &["simulator.tls", "kind = \"taut\"", "left out"]),
+        ("[simulator]\nkind = \"binance\"\norders = \"sbe\"", &["sbe", "json", "fix"]),
         (
             "mode = \"simulated\"\n[simulator]\nkind = \"deribit\"",
             &["simulator.kind = deribit", "taut", "simulated"],

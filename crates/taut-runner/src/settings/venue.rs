@@ -48,6 +48,17 @@ impl VenueKind {
     }
 }
 
+/// What orders go over at a simulator that speaks as another venue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SimulatorOrders {
+    /// JSON over WebSocket, as its market data.
+    #[default]
+    Json,
+    /// The venue's own FIX 4.4.
+    Fix,
+}
+
 /// How fast a recording is replayed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "must be a number above 0, or \"max\"")]
@@ -94,6 +105,11 @@ impl FromStr for Replay {
 pub struct Simulator {
     /// Whose interfaces it speaks.
     pub kind: VenueKind,
+    /// What orders go over where it speaks as another venue; without it JSON over WebSocket.
+    pub orders: Option<SimulatorOrders>,
+    /// Where it speaks as another venue: market data and orders go over TLS, with a certificate
+    /// that is made for the run.
+    pub tls: bool,
     /// The crowd's seed; a seed of what is lost on purpose, too.
     pub seed: u64,
     /// The crowd's commands a second.
@@ -108,7 +124,8 @@ pub struct Simulator {
     /// Levels a side that the gateway asks a snapshot of Binance's book for, and behind which it
     /// knows that others may be; without it 5,000, and the answer says whether it is cut.
     pub snapshot_levels: Option<u32>,
-    /// TCP port of order entry on 127.0.0.1; 0 picks a free one.
+    /// TCP port of order entry on 127.0.0.1; 0 picks a free one, as for all that is not order
+    /// entry.
     pub port: u16,
     /// How market data travels.
     pub feed: FeedTransport,
@@ -122,6 +139,8 @@ impl Default for Simulator {
     fn default() -> Self {
         Self {
             kind: VenueKind::Taut,
+            orders: None,
+            tls: false,
             seed: 1,
             commands_per_second: 20_000,
             levels: 600,
@@ -231,7 +250,7 @@ impl Simulator {
         self.data.as_ref().is_some_and(|file| file.extension().is_some_and(|kind| kind == "gz"))
     }
 
-    /// What only taut's own venue can do.
+    /// What only taut's own venue can do, and what only others can.
     fn check_kind(&self) -> Result<(), RunnerError> {
         let only_taut = [
             ("data", self.data.is_some()),
@@ -239,7 +258,12 @@ impl Simulator {
             ("lose_per_mille", self.lose_per_mille != [0; 2]),
             ("refuse_retransmission", self.refuse_retransmission),
         ];
-        let wrong = only_taut.iter().find(|(_, is_set)| *is_set && self.kind != VenueKind::Taut);
+        let only_others = [("orders", self.orders.is_some()), ("tls", self.tls)];
+        let misplaced = match self.kind {
+            VenueKind::Taut => &only_others[..],
+            VenueKind::Deribit | VenueKind::Binance => &only_taut[..],
+        };
+        let wrong = misplaced.iter().find(|(_, is_set)| *is_set);
         wrong.map_or(Ok(()), |(key, _)| {
             let (key, remedy) = (format!("simulator.{key}"), "left out");
             let at = format!("with kind = \"{}\"", self.kind.name());

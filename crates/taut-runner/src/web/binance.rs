@@ -1,15 +1,18 @@
-//! A run at Binance's spot market: streams and the WebSocket API, without TLS.
+//! A run at Binance's spot market: streams, and orders over the WebSocket API or over FIX.
 
 use std::collections::BTreeMap;
-use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::net::{Ipv4Addr, SocketAddr};
 
 use taut_types::HalfTicks;
-use taut_web_venue::{ApiKeySettings, BinanceAccountSettings, Faults, SymbolSettings};
+use taut_web_venue::{
+    ApiKeySettings, BinanceAccountSettings, Faults, SymbolMarket, SymbolSettings,
+};
 
+use super::doors::Found;
 use super::parts::{CLIENT, CONNECTIONS_MAX, crowd, traded};
 use crate::error::RunnerError;
-use crate::service::{BinanceKeys, BinanceVenueFile, CredentialKind};
-use crate::settings::{InstrumentSettings, Settings, Simulator};
+use crate::service::{BinanceKeys, BinanceOrders, BinanceVenueFile, CredentialKind};
+use crate::settings::{InstrumentSettings, Settings, Simulator, SimulatorOrders};
 
 /// How its session is logged on.
 pub const CREDENTIALS: CredentialKind = CredentialKind::Binance;
@@ -32,11 +35,18 @@ const NOTIONAL_MIN: &str = "0.01";
 /// Open orders of the account in a symbol.
 const OPEN_ORDERS_MAX: u32 = 10_000;
 
-/// The venue of a gateway: books each tenth of a second, orders over the WebSocket API.
-pub fn keys(at: SocketAddrV4) -> BinanceKeys {
+/// The venue of a gateway: books each tenth of a second, orders over the WebSocket API or over FIX.
+pub fn keys(venue: &Found) -> BinanceKeys {
     BinanceKeys {
-        streams: format!("ws://{at}"),
-        api: format!("ws://{at}/ws-api/v3"),
+        streams: Some(venue.url("")),
+        api: Some(venue.url("/ws-api/v3")),
+        ca: venue.ca.clone(),
+        orders: match venue.over {
+            SimulatorOrders::Json => BinanceOrders::Json,
+            SimulatorOrders::Fix => BinanceOrders::Fix,
+        },
+        fix: venue.orders(),
+        fix_tls: venue.ca.is_some(),
         orders_per_second: ORDERS_PER_SECOND,
         orders_burst: ORDERS_PER_SECOND,
         orders_per_day: ORDERS_MAX,
@@ -80,6 +90,7 @@ pub fn venue_file(
         instruments,
         accounts: vec![account],
         flow: crowd(simulator),
+        recordings: Vec::new(),
         faults: Faults::default(),
     })
 }
@@ -98,6 +109,7 @@ fn symbol(traded: &InstrumentSettings) -> Result<SymbolSettings, RunnerError> {
     })?;
     Ok(SymbolSettings {
         name: name.to_owned(),
+        market: SymbolMarket::SpotMarket,
         base: base.to_owned(),
         quote,
         tick: traded.tick.clone(),

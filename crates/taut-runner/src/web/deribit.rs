@@ -1,17 +1,18 @@
-//! A run at Deribit: market data and orders in JSON over WebSocket, without TLS.
+//! A run at Deribit: market data in JSON over WebSocket, orders too or over FIX.
 
 use std::collections::BTreeMap;
-use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::net::{Ipv4Addr, SocketAddr};
 
 use taut_types::HalfTicks;
 use taut_web_venue::{AccountSettings, Faults, KeySettings, Kind, MarketSettings};
 
+use super::doors::Found;
 use super::parts::{CLIENT, CONNECTIONS_MAX, SECRET, crowd, traded};
 use crate::error::RunnerError;
 use crate::service::{
     CredentialKind, DeribitInterval, DeribitKeys, DeribitOrders, DeribitVenueFile,
 };
-use crate::settings::{Contract, InstrumentSettings, Settings, Simulator};
+use crate::settings::{Contract, InstrumentSettings, Settings, Simulator, SimulatorOrders};
 
 /// How its Logon is signed.
 pub const CREDENTIALS: CredentialKind = CredentialKind::Deribit;
@@ -23,12 +24,18 @@ const START_TICKS: i64 = 120_000;
 /// What the account has of each currency.
 const BALANCE: &str = "1000000";
 
-/// The venue of a gateway: books change by change, orders over the same interface.
-pub fn keys(at: SocketAddrV4) -> DeribitKeys {
+/// The venue of a gateway: books change by change, orders over the same interface or over FIX.
+pub fn keys(venue: &Found) -> DeribitKeys {
     DeribitKeys {
-        url: format!("ws://{at}/ws/api/v2"),
+        url: venue.url("/ws/api/v2"),
+        ca: venue.ca.clone(),
         interval: DeribitInterval::Raw,
-        orders: DeribitOrders::Json,
+        orders: match venue.over {
+            SimulatorOrders::Json => DeribitOrders::Json,
+            SimulatorOrders::Fix => DeribitOrders::Fix,
+        },
+        fix: venue.orders(),
+        fix_tls: venue.ca.is_some(),
         orders_per_second: REQUESTS_PER_SECOND,
         orders_burst: REQUESTS_PER_SECOND,
         ..DeribitKeys::default()
@@ -62,6 +69,7 @@ pub fn venue_file(
         instruments,
         accounts: vec![account],
         flow: crowd(simulator),
+        recordings: Vec::new(),
         faults: Faults::default(),
     })
 }

@@ -20,6 +20,7 @@ use taut_types::{Instrument, Lots, Nanos, OrderId, Symbol};
 use crate::flow::binance::reading::{Change, Reader, Recording, Step};
 use crate::flow::market::Market;
 use crate::flow::step::FlowStep;
+use crate::flow::tape::{Tape, TapeChange, TapeStep};
 
 /// A recording, validated and ready to run.
 #[derive(Clone, Debug)]
@@ -51,8 +52,11 @@ impl BinanceFlow {
     /// # Errors
     /// As [`BinanceFlow::read`].
     pub fn of(capture: &Capture, instrument: Instrument) -> Result<Self, FileError> {
-        let recording = Reader::new(capture, instrument).read()?;
-        let Recording { initial_orders, steps, frames, early_bytes, market } = recording;
+        let recording = Reader::new(capture, instrument, None).read()?;
+        let Recording { first, first_id, steps, frames, early_bytes, .. } = recording;
+        let mut market = Market::new(instrument);
+        let initial_orders = market.begin(&first);
+        market.last_id = first_id;
         let (last_frame, updates) = (0..early_bytes, u64::from(early_bytes > 0));
         Ok(Self { initial_orders, steps, frames, last_frame, updates, market })
     }
@@ -95,11 +99,7 @@ impl BinanceFlow {
     pub(crate) fn step(&mut self, position: usize) -> FlowStep {
         let Some(step) = self.steps.get(position) else { return FlowStep::Nothing };
         match step.change {
-            Change::Level(side, price, lots) => {
-                let key = (side, price);
-                self.market.side_mut(side).entry(price).or_default().target = lots;
-                self.market.command(key).into()
-            }
+            Change::Level(key, lots) => self.market.set(key, lots).into(),
             Change::Trade { price, lots, aggressor } => FlowStep::Print { price, lots, aggressor },
             Change::Frame { start, end, last_id } => {
                 if let Some(last_id) = last_id {
@@ -143,4 +143,29 @@ impl BinanceFlow {
     pub(crate) fn snapshot(&self, head: &str, tail: &str) -> String {
         self.market.snapshot(head, tail)
     }
+}
+
+/// The levels and the trades of a capture, all of whose frames are of this symbol.
+///
+/// # Errors
+/// As [`BinanceFlow::read`], and when a frame is of another symbol.
+pub(super) fn read_tape(
+    capture: &Capture,
+    symbol: &str,
+    instrument: Instrument,
+) -> Result<Tape, FileError> {
+    let recording = Reader::new(capture, instrument, Some(symbol)).read()?;
+    let Recording { first, first_id, steps, levels_max, .. } = recording;
+    let step = |Step { at, change }| {
+        let change = match change {
+            Change::Level(key, lots) => TapeChange::Level(key, lots),
+            Change::Trade { price, lots, aggressor } => {
+                TapeChange::Trade { price, lots, aggressor }
+            }
+            Change::Frame { last_id, .. } => TapeChange::Whole(last_id?),
+        };
+        Some(TapeStep { at, change })
+    };
+    let steps = steps.into_iter().filter_map(step).collect();
+    Ok(Tape { first, first_id, steps, levels_max })
 }

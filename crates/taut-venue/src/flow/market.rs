@@ -47,6 +47,38 @@ impl Market {
         }
     }
 
+    /// The market begins with these levels: an order for each, which rests already.
+    pub(super) fn begin(&mut self, levels: &[(Key, Lots)]) -> Vec<NewOrder> {
+        let mut orders = Vec::with_capacity(levels.len());
+        for &(key, target) in levels {
+            let (side, price) = key;
+            let order_id = OrderId(self.next_order);
+            self.next_order += 1;
+            self.places.insert(order_id, key);
+            let order = Some((order_id, target));
+            self.side_mut(side).insert(price, Level { target, order });
+            orders.push(NewOrder::limit(order_id, OWNER, side, price, target));
+        }
+        orders
+    }
+
+    /// Every level is to go, unless it is set again.
+    pub(super) fn clear(&mut self) {
+        for side in Side::BOTH {
+            let levels = self.side_mut(side);
+            levels.values_mut().for_each(|level| level.target = Lots::ZERO);
+            let keys: Vec<_> = levels.keys().map(|price| (side, *price)).collect();
+            self.behind.extend(keys);
+        }
+    }
+
+    /// A level shall have this total; the next command on the way there.
+    pub(super) fn set(&mut self, key: Key, lots: Lots) -> Option<Command> {
+        let (side, price) = key;
+        self.side_mut(side).entry(price).or_default().target = lots;
+        self.command(key)
+    }
+
     /// The next command on the way to what a level shall be; nothing when it is there. A level that
     /// grows loses its place: its order is cancelled and entered anew.
     pub(super) fn command(&mut self, key: Key) -> Option<Command> {
@@ -94,6 +126,14 @@ impl Market {
             self.places.remove(&order_id);
         }
         self.behind.push_back(key);
+    }
+
+    /// An order was refused: its level is empty until it is set again.
+    pub(super) fn on_refusal(&mut self, order_id: OrderId) {
+        let Some((side, price)) = self.places.remove(&order_id) else { return };
+        if let Some(level) = self.side_mut(side).get_mut(&price) {
+            level.order = None;
+        }
     }
 
     pub(super) fn snapshot(&self, head: &str, tail: &str) -> String {

@@ -130,7 +130,10 @@ impl MirrorFlow {
     fn take(&mut self, update: &MirrorUpdate) {
         let Some(book) = self.books.get_mut(update.place()) else { return };
         match *update {
-            MirrorUpdate::Begin { .. } => book.clear(),
+            MirrorUpdate::Begin { .. } => {
+                book.is_changing = true;
+                book.market.clear();
+            }
             MirrorUpdate::Level { side, price, lots, .. } => {
                 self.strange += u64::from(!book.set(side, price, lots));
             }
@@ -140,17 +143,6 @@ impl MirrorFlow {
 }
 
 impl Book {
-    /// Every level is to go, unless it is named.
-    fn clear(&mut self) {
-        self.is_changing = true;
-        for side in [Side::Buy, Side::Sell] {
-            let levels = self.market.side_mut(side);
-            levels.values_mut().for_each(|level| level.target = Lots::ZERO);
-            let keys: Vec<_> = levels.keys().map(|price| (side, *price)).collect();
-            self.market.behind.extend(keys);
-        }
-    }
-
     /// A level is to be so; whether it can be. What becomes less goes before what becomes more: the
     /// book must not cross itself on the way.
     fn set(&mut self, side: Side, price: Price, lots: Lots) -> bool {

@@ -6,10 +6,11 @@ use taut_fix::{CancelRejectReason, ExecType, OrderCancelRequest};
 use taut_market_data::feed::RetransmitConfig;
 use taut_market_data::native::{NativeConfig, NativeFeed};
 use taut_market_data::{BestPrices, Context, Event, FeedHandler, FeedRequest, Soundness, Source};
+use taut_recording::capture::Capture;
 use taut_sys::{DatagramOptions, Socket};
 use taut_types::{Instrument, InstrumentId, Lots, Nanos, Price, Qty, Side, Symbol};
 
-use crate::flow::{Crowd, LobsterFlow, SyntheticConfig, SyntheticFlow};
+use crate::flow::{Crowd, LobsterFlow, ReplayFlow, SyntheticConfig, SyntheticFlow};
 use crate::tests::client::{Answer, cancel, limit};
 use crate::tests::rig::{Rig, STREAM, config, drain, text};
 use crate::{FeedLoss, Flow, Speed, VenueConfig, VenueError};
@@ -316,6 +317,23 @@ fn a_recording_is_the_first_instruments_and_the_others_have_their_crowd() {
     for instrument in [3, 6] {
         assert!(rig.venue.book_of(InstrumentId(instrument)).is_some_and(|it| it.order_count() > 9));
     }
+}
+
+#[test]
+fn a_replay_is_the_market_of_the_instrument_in_its_place() {
+    let rows = "34200.000000000,1,11,100,5853300,1\n34200.010000000,1,12,50,5853600,-1\n";
+    let config = many(3);
+    let replay = ReplayFlow::of(&Capture::of("rows.csv", rows), "S3", config.instruments[2]);
+    let replay = Flow::replay(replay.expect("a flow").in_place(2), Speed::Max);
+    let crowd = crowd(1, &[1, 0, 0], 0);
+    let mut rig = Rig::new(&config, Flow::Several(vec![replay, crowd]));
+    let at_rest = rig.venue.book().state_hash();
+    rig.venue.start_flow(rig.now.mono);
+    rig.until_venue(|venue| venue.replay_ends(2) == 1);
+    let orders = |number| rig.venue.book_of(InstrumentId(number)).map_or(0, |it| it.order_count());
+    assert_eq!((orders(6), orders(3)), (0, 2));
+    assert_eq!(rig.venue.book().state_hash(), at_rest, "a crowd of no commands rests");
+    assert!(orders(9) > 9);
 }
 
 #[test]

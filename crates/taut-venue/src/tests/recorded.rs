@@ -1,12 +1,16 @@
 //! A recorded flow: its pace, and trades that no order of the book took part in.
 
+use taut_engine::Event;
+use taut_io::Kernel;
 use taut_market_data::EventKind;
 use taut_market_data::native::{Message, PacketReader};
-use taut_types::{Nanos, OrderId, Side};
+use taut_recording::capture::Capture;
+use taut_types::{HalfTicks, Lots, Nanos, OrderId, Price, Side};
 
-use crate::flow::LobsterFlow;
-use crate::tests::rig::{Rig, config, drain};
-use crate::{Flow, Speed};
+use crate::flow::{LobsterFlow, ReplayFlow};
+use crate::tests::client::{Answer, limit};
+use crate::tests::rig::{Rig, config, drain, instrument};
+use crate::{Flow, Now, Observer, Speed};
 
 const ROWS: &str = "\
 34200.000000000,1,11,100,5853300,1
@@ -85,4 +89,73 @@ fn a_hidden_execution_is_a_trade_of_no_order_in_a_packet_of_its_own() {
     let counters = rig.venue.counters();
     assert_eq!((counters.prints, counters.trades, counters.flow_rejects), (1, 1, 0));
     assert_eq!(rig.venue.book().order_count(), 1);
+}
+
+/// The levels of the same rows.
+fn replay() -> ReplayFlow {
+    let capture = Capture::of("rows.csv", ROWS);
+    ReplayFlow::of(&capture, "AAPL", instrument()).expect("a flow")
+}
+
+/// Trades of no order of the book.
+#[derive(Default)]
+struct Prints(Vec<(usize, HalfTicks, Lots, Side)>);
+
+impl<K: Kernel> Observer<K> for Prints {
+    fn on_events(&mut self, _now: Now, place: usize, events: &[Event]) {
+        for event in events {
+            if let Event::Trade { maker: OrderId(0), price, lots, aggressor, .. } = *event {
+                assert_eq!(events.len(), 1, "it comes alone");
+                self.0.push((place, price, lots, aggressor));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_replay_tells_its_trades_and_leaves_its_last_book() {
+    let rig = Rig::new(&config(), Flow::replay(replay(), Speed::Factor(2.0)));
+    // Where the feed goes has to be there.
+    let Rig { venue, mut now, incremental: _a, line_b: _b, snapshot: _s, .. } = rig;
+    let mut venue = venue.with_observer(Prints::default()).expect("a venue");
+    venue.start_flow(now.mono);
+    for millis in 0..=20 {
+        assert_eq!(venue.replay_ends(0), 0, "after {millis} ms");
+        venue.poll(now).expect("the venue goes on");
+        let span = Nanos::from_millis(1);
+        now = Now { mono: now.mono + span, utc: now.utc + span };
+    }
+    assert_eq!((venue.replay_ends(0), venue.replay_ends(1)), (1, 0));
+    assert!(venue.flow_finished());
+    // The order that traded first was hidden, and a buyer's.
+    let trade = |price, lots, aggressor| (0, HalfTicks(price), Lots(lots), aggressor);
+    let trades = [trade(117_069, 10, Side::Sell), trade(117_072, 20, Side::Buy)];
+    assert_eq!(venue.observer().0, trades);
+    let book = venue.book();
+    assert_eq!(book.best_price(Side::Buy), None);
+    let asks: Vec<_> = book.levels(Side::Sell).map(|level| (level.price, level.lots)).collect();
+    assert_eq!(asks, [(HalfTicks(117_072), Lots(30))]);
+    assert_eq!((venue.counters().prints, venue.counters().flow_rejects), (2, 0));
+}
+
+#[test]
+fn a_client_takes_a_replayed_level_at_its_price_and_it_is_put_back() {
+    let mut rig = Rig::new(&config(), Flow::replay(replay(), Speed::Max));
+    let mut client = rig.log_on("ALPHA");
+    rig.venue.start_flow(rig.now.mono);
+    rig.until_venue(|venue| venue.replay_ends(0) == 1);
+    client.order(rig.now, &limit(1, Side::Buy, 12, "586.00"));
+    rig.until(&mut client, |client| {
+        let is_filled = |answer: &Answer| matches!(answer, Answer::Report(it) if it.cum == 12);
+        client.reports.iter().any(is_filled)
+    });
+    let last = client.reports.iter().find_map(|answer| match answer {
+        Answer::Report(report) => report.last.filter(|last| last.0 > 0),
+        _ => None,
+    });
+    assert_eq!(last, Some((12, Price::parse(b"585.36").expect("a price"))));
+    rig.until_venue(|venue| {
+        let level = venue.book().levels(Side::Sell).next();
+        level.is_some_and(|level| (level.price, level.lots) == (HalfTicks(117_072), Lots(30)))
+    });
 }

@@ -7,6 +7,7 @@ use crate::binance::keys::{ApiKey, ListenKey};
 use crate::binance::methods::{Access, Act, Call, Source};
 use crate::binance::session::{ApiSession, Kind, Logon};
 use crate::binance::state::Binance;
+use crate::front::{Denied, HttpRequest};
 
 /// How long a request may be under way, in milliseconds, unless it says so.
 const WINDOW_MS: i64 = 5_000;
@@ -79,6 +80,16 @@ impl Binance {
         } else {
             Ok(())
         }
+    }
+
+    /// Whether who asks may have the SBE streams: whoever has an Ed25519 key.
+    pub(super) fn check_sbe_key(&self, request: &HttpRequest) -> Result<(), Denied> {
+        let named = request.header("x-mbx-apikey");
+        if named.and_then(|named| self.keys.get(named)).is_some_and(ApiKey::is_ed25519) {
+            return Ok(());
+        }
+        let code = if named.is_none() { -2014 } else { -2015 };
+        Err(Denied { status: 401, body: error(code).json().to_string() })
     }
 
     pub(super) fn api_session(&mut self, connection: u64) -> Option<&mut ApiSession> {

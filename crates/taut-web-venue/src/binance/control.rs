@@ -4,26 +4,38 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use crate::binance::market::Market;
 use crate::binance::session::Kind;
 use crate::binance::state::Binance;
-use crate::binance::stream::{Stream, stream_of};
+use crate::binance::stream::{Class, SbeStream, Stream, sbe_stream_of, stream_of, usd_m_stream_of};
 use crate::front::Output;
 
 /// Streams of a connection.
 const STREAMS_MAX: usize = 1_024;
 
 impl Binance {
-    pub(super) fn stream(&self, name: &str) -> Stream {
-        if name == "!miniTicker@arr" {
-            return Stream::MiniTickers;
-        }
-        if let Some(key) = self.listen_keys.get(name) {
-            return Stream::Account(key.account);
+    pub(super) fn stream(&self, class: Class, name: &str) -> Stream {
+        if class == Class::SpotJson {
+            if name == "!miniTicker@arr" {
+                return Stream::MiniTickers;
+            }
+            if let Some(key) = self.listen_keys.get(name) {
+                return Stream::Account(key.account);
+            }
         }
         let Some((symbol, kind)) = name.split_once('@') else { return Stream::Unknown };
-        let is_it = |it: &crate::binance::market::Market| it.settings.name.to_lowercase() == symbol;
-        let place = self.markets.iter().position(is_it);
-        place.and_then(|place| stream_of(place, kind)).unwrap_or(Stream::Unknown)
+        let is_it = |it: &Market| {
+            it.settings.market == class.market() && it.settings.name.to_lowercase() == symbol
+        };
+        let Some(place) = self.markets.iter().position(is_it) else { return Stream::Unknown };
+        let stream = match class {
+            Class::SpotJson => stream_of(place, kind),
+            Class::SpotSbe => sbe_stream_of(place, kind),
+            Class::UsdMPublic | Class::UsdMMarket | Class::UsdMNone => {
+                usd_m_stream_of(place, kind, class)
+            }
+        };
+        stream.unwrap_or(Stream::Unknown)
     }
 
     /// A request on a connection to the streams.
@@ -48,6 +60,9 @@ impl Binance {
     }
 
     fn do_control(&mut self, connection: u64, request: &Control) -> Result<Value, Problem> {
+        let session = self.sessions.get(&connection).map(|it| &it.kind);
+        let Some(Kind::Streams { class, .. }) = session else { return Ok(Value::Null) };
+        let class = *class;
         let names = request.params.as_array().cloned().unwrap_or_default();
         let texts: Option<Vec<String>> =
             names.iter().map(|name| name.as_str().map(str::to_owned)).collect();
@@ -56,14 +71,16 @@ impl Binance {
                 return Err((2, "Invalid request: stream names must be strings".to_owned()));
             }
             ("SUBSCRIBE", Some(texts)) => {
-                texts.into_iter().map(|name| (self.stream(&name), name)).collect::<Vec<_>>()
+                texts.into_iter().map(|name| (self.stream(class, &name), name)).collect::<Vec<_>>()
             }
             (_, texts) => {
                 texts.unwrap_or_default().into_iter().map(|it| (Stream::Unknown, it)).collect()
             }
         };
         let session = self.sessions.get_mut(&connection).map(|it| &mut it.kind);
-        let Some(Kind::Streams { is_combined, streams }) = session else { return Ok(Value::Null) };
+        let Some(Kind::Streams { is_combined, streams, .. }) = session else {
+            return Ok(Value::Null);
+        };
         let is_property = names.first().and_then(Value::as_str) == Some("combined");
         match request.method.as_str() {
             "SUBSCRIBE" => {
@@ -102,7 +119,7 @@ impl Binance {
     pub(super) fn listeners(&self, stream: &Stream) -> Vec<(u64, Option<Value>)> {
         let mut listeners = Vec::new();
         for (&connection, session) in &self.sessions {
-            let Kind::Streams { is_combined, streams } = &session.kind else { continue };
+            let Kind::Streams { is_combined, streams, .. } = &session.kind else { continue };
             for (name, _) in streams.iter().filter(|(_, it)| it == stream) {
                 listeners.push((connection, is_combined.then(|| json!(name))));
             }
@@ -128,6 +145,27 @@ impl Binance {
                 None => payload.clone(),
             };
             self.out.push_back(Output::Text { connection, text });
+        }
+        count
+    }
+
+    /// The same of a market's stream in SBE, where a message has no name before it: whose it is, it
+    /// says itself.
+    pub(super) fn publish_sbe(
+        &mut self,
+        place: usize,
+        stream: SbeStream,
+        message: impl FnOnce(&Market, i64) -> Vec<u8>,
+    ) -> usize {
+        let listeners = self.listeners(&Stream::Sbe(place, stream));
+        let Some(market) = self.market(place).filter(|_| !listeners.is_empty()) else { return 0 };
+        let bytes = message(market, self.now.utc.0 / 1_000);
+        if bytes.is_empty() {
+            return 0;
+        }
+        let count = listeners.len();
+        for (connection, _) in listeners {
+            self.out.push_back(Output::Message { connection, bytes: bytes.clone() });
         }
         count
     }

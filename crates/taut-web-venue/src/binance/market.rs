@@ -5,9 +5,10 @@ use std::collections::{BTreeSet, VecDeque};
 use taut_types::{OrderId, Side};
 
 use crate::binance::candles::{Candle, Candles};
-use crate::binance::settings::{Sizes, SymbolSettings};
+use crate::binance::frames::Depth;
+use crate::binance::settings::{Sizes, SymbolMarket, SymbolSettings};
 use crate::book::DisplayedBook;
-use crate::decimal::{over, times};
+use crate::decimal::{fixed8, over, times};
 
 /// Trades that are remembered.
 const TAPE_MAX: usize = 1_000;
@@ -15,6 +16,8 @@ const TAPE_MAX: usize = 1_000;
 pub const DAY_MS: i64 = 86_400_000;
 /// What an average price looks back on.
 const AVERAGE_MS: i64 = 5 * 60_000;
+/// How far the update ids of futures are from each other.
+const USD_M_STEP: u64 = 7;
 /// The first trade's number.
 const FIRST_TRADE: u64 = 1_000_001;
 
@@ -44,10 +47,22 @@ pub struct Aggregate {
 /// Levels that have changed since the last event of a depth stream.
 #[derive(Debug)]
 pub struct Fold {
-    /// The first update id that the next event covers.
+    /// The first update id that the next event covers, once something has changed.
     pub first: u64,
+    /// The last one of the event before.
+    pub previous: u64,
     /// Whether it is a bid, and the price in half ticks.
     pub dirty: BTreeSet<(bool, i64)>,
+}
+
+/// What an event of a depth stream tells.
+#[derive(Debug)]
+pub struct Changes {
+    pub first: u64,
+    pub last: u64,
+    /// The last one of the event before.
+    pub previous: u64,
+    dirty: BTreeSet<(bool, i64)>,
 }
 
 #[derive(Debug)]
@@ -60,8 +75,8 @@ pub struct Market {
     pub tape: VecDeque<Print>,
     pub aggregates: VecDeque<Aggregate>,
     pub candles: Candles,
-    /// Of the streams each 100 ms and each second.
-    pub folds: [Fold; 2],
+    /// Of the streams each 100 ms, each second, and, in SBE, each 50 ms.
+    pub folds: [Fold; 3],
     /// Something has traded since the streams of each second were sent.
     pub has_traded: bool,
     next_trade: u64,
@@ -71,7 +86,7 @@ pub struct Market {
 impl Market {
     pub fn new(settings: &SymbolSettings, update_id: u64) -> Result<Self, String> {
         let sizes = settings.sizes()?;
-        let fold = || Fold { first: update_id + 1, dirty: BTreeSet::new() };
+        let fold = || Fold { first: update_id, previous: update_id, dirty: BTreeSet::new() };
         Ok(Self {
             settings: settings.clone(),
             book: DisplayedBook::new(sizes.tick, sizes.step),
@@ -80,17 +95,25 @@ impl Market {
             tape: VecDeque::new(),
             aggregates: VecDeque::new(),
             candles: Candles::default(),
-            folds: [fold(), fold()],
+            folds: [fold(), fold(), fold()],
             has_traded: false,
             next_trade: FIRST_TRADE,
             next_aggregate: 1,
         })
     }
 
+    /// Whether it is one of the spot market.
+    pub fn is_spot(&self) -> bool {
+        self.settings.market == SymbolMarket::SpotMarket
+    }
+
     /// Notes that a level is another.
     pub fn note(&mut self, side: Side, price: i64) {
-        self.update_id += 1;
+        self.update_id += if self.is_spot() { 1 } else { USD_M_STEP };
         for fold in &mut self.folds {
+            if fold.dirty.is_empty() {
+                fold.first = self.update_id;
+            }
             fold.dirty.insert((side == Side::Buy, price));
         }
     }
@@ -99,6 +122,40 @@ impl Market {
     pub fn last_price(&self) -> i128 {
         let last = self.tape.back().map(|print| print.price);
         last.or_else(|| self.book.middle()).unwrap_or(self.sizes.start)
+    }
+
+    /// What has changed since the last event of this fold: the first and the last update, and
+    /// where. Nothing when nothing has.
+    pub fn unfold(&mut self, fold: usize) -> Option<Changes> {
+        let last = self.update_id;
+        let fold = self.folds.get_mut(fold).filter(|it| !it.dirty.is_empty())?;
+        let previous = std::mem::replace(&mut fold.previous, last);
+        Some(Changes { first: fold.first, last, previous, dirty: std::mem::take(&mut fold.dirty) })
+    }
+
+    /// The best so many levels.
+    pub fn depth(&self, count: usize) -> Depth {
+        let levels = |side| {
+            let level = |(price, amount)| [fixed8(price), fixed8(amount)];
+            self.book.levels(side).take(count).map(level).collect()
+        };
+        Depth { last: self.update_id, bids: levels(Side::Buy), asks: levels(Side::Sell) }
+    }
+
+    /// The levels of a side that have changed, best first: price and amount at 1e-9.
+    pub fn changed(&self, changes: &Changes, side: Side) -> Vec<(i128, i128)> {
+        let book = &self.book;
+        let is_bid = side == Side::Buy;
+        let of_side = changes.dirty.iter().filter(|(is_of_bids, _)| *is_of_bids == is_bid);
+        let level = |(_, price): &(bool, i64)| {
+            let lots = book.side(side).get(price).copied().unwrap_or(0);
+            (book.price(*price), book.amount(lots))
+        };
+        let mut levels: Vec<_> = of_side.map(level).collect();
+        if is_bid {
+            levels.reverse();
+        }
+        levels
     }
 
     /// Puts a trade on the tape.

@@ -41,6 +41,8 @@ pub enum Act {
     ListenStop,
     Coins,
     SystemStatus,
+    UsdMDepth,
+    UsdMInfo,
     NoFutures,
     NoMargin,
 }
@@ -124,7 +126,10 @@ pub static METHODS: &[Method] = &[
     row(Act::SystemStatus, "", "GET /sapi/v1/system/status", Open, 1),
     row(Act::NoMargin, "", "GET /sapi/v1/margin/allPairs", Key, 1),
     row(Act::NoMargin, "", "GET /sapi/v1/margin/isolated/allPairs", Key, 1),
-    row(Act::NoFutures, "", "GET /fapi/v1/exchangeInfo", Open, 1),
+    row(Act::Ping, "", "GET /fapi/v1/ping", Open, 1),
+    row(Act::Time, "", "GET /fapi/v1/time", Open, 1),
+    row(Act::UsdMInfo, "", "GET /fapi/v1/exchangeInfo", Open, 1),
+    row(Act::UsdMDepth, "", "GET /fapi/v1/depth", Open, 20),
     row(Act::NoFutures, "", "GET /dapi/v1/exchangeInfo", Open, 1),
 ];
 
@@ -153,6 +158,11 @@ impl Method {
         METHODS.iter().find(|it| !it.name.is_empty() && it.name == name)
     }
 
+    /// The same of the futures' WebSocket API: of it a book is played.
+    pub fn of_usd_m(name: &str) -> Option<&'static Self> {
+        METHODS.iter().find(|it| it.act == Act::UsdMDepth && name == "depth")
+    }
+
     pub fn routed(verb: &str, path: &str) -> Option<&'static Self> {
         METHODS.iter().find(|it| it.route.split_once(' ') == Some((verb, path)))
     }
@@ -167,6 +177,12 @@ impl Method {
                 Some(..=500) => 25,
                 Some(..=1_000) => 50,
                 Some(_) => 250,
+            },
+            Act::UsdMDepth => match limit {
+                Some(..=50) => 2,
+                Some(51..=100) => 5,
+                None | Some(101..=500) => 10,
+                Some(_) => 20,
             },
             Act::Ticker24h if !has_symbol => 80,
             Act::TickerPrice | Act::TickerBook if !has_symbol => 4,

@@ -4,14 +4,19 @@ use taut_types::Side;
 
 use crate::binance::candles::{INTERVALS, MINUTE_MS};
 use crate::binance::frames::{
-    self, AggTrade, AvgPrice, BookTicker, Depth, DepthUpdate, Kline, KlineBody, Level, MiniTicker,
-    Ticker, Trade,
+    self, AggTrade, AvgPrice, BookTicker, DepthUpdate, Kline, KlineBody, Level, MiniTicker, Ticker,
+    Trade,
 };
-use crate::binance::market::{Aggregate, DAY_MS, Market, Print};
+use crate::binance::market::{Aggregate, Changes, DAY_MS, Market, Print};
+use crate::binance::sbe;
 use crate::binance::state::Binance;
-use crate::binance::stream::{Speed, Stream};
+use crate::binance::stream::{SbeStream, Speed, Stream};
+use crate::binance::usd_m;
 use crate::decimal::{fixed8, over};
 
+/// The fold of the SBE streams, and how many levels partial books have there.
+const SBE_FOLD: usize = 2;
+const SBE_LEVELS: usize = 20;
 /// How many levels partial books have.
 const PARTIAL_LEVELS: [usize; 3] = [5, 10, 20];
 
@@ -19,52 +24,30 @@ impl Binance {
     pub(super) fn publish_trades(&mut self, place: usize, prints: &[Print], all: &[Aggregate]) {
         let ms = self.ms();
         for print in prints {
-            self.publish_of(place, &Stream::Trade(place), |market| {
-                frames::text(&Trade {
-                    e: "trade",
-                    event_ms: ms,
-                    s: &market.settings.name,
-                    id: print.id,
-                    p: fixed8(print.price),
-                    q: fixed8(market.book.amount(print.lots)),
-                    trade_ms: print.ms,
-                    buyer_is_maker: print.buyer_is_maker,
-                    ignored: true,
-                })
+            self.publish_of(place, &Stream::Trade(place), |market| match market.is_spot() {
+                true => trade(market, print, ms),
+                false => usd_m::trade(market, print, ms),
             });
         }
+        if !prints.is_empty() {
+            let traded = |it: &Market, us| sbe::trades(it, prints, us);
+            self.publish_sbe(place, SbeStream::Trades, traded);
+        }
         for it in all {
-            self.publish_of(place, &Stream::AggTrade(place), |market| {
-                frames::text(&AggTrade {
-                    e: "aggTrade",
-                    event_ms: ms,
-                    s: &market.settings.name,
-                    id: it.id,
-                    p: fixed8(it.price),
-                    q: fixed8(market.book.amount(it.lots)),
-                    first: it.first,
-                    last: it.last,
-                    trade_ms: it.ms,
-                    buyer_is_maker: it.buyer_is_maker,
-                    ignored: true,
-                })
+            self.publish_of(place, &Stream::AggTrade(place), |market| match market.is_spot() {
+                true => aggregate(market, it, ms),
+                false => usd_m::aggregate(market, it, ms),
             });
         }
     }
 
     pub(super) fn publish_top(&mut self, place: usize) {
-        self.publish_of(place, &Stream::BookTicker(place), |market| {
-            let best = |side| market.book.best(side).unwrap_or((0, 0));
-            let ((bid, bid_quantity), (ask, ask_quantity)) = (best(Side::Buy), best(Side::Sell));
-            frames::text(&BookTicker {
-                update: market.update_id,
-                s: &market.settings.name,
-                bid: fixed8(bid),
-                bid_quantity: fixed8(bid_quantity),
-                ask: fixed8(ask),
-                ask_quantity: fixed8(ask_quantity),
-            })
+        let ms = self.ms();
+        self.publish_of(place, &Stream::BookTicker(place), |market| match market.is_spot() {
+            true => book_ticker(market),
+            false => usd_m::book_ticker(market, ms),
         });
+        self.publish_sbe(place, SbeStream::BestBidAsk, sbe::best_bid_ask);
     }
 
     fn publish_of(
@@ -89,8 +72,12 @@ impl Binance {
         let mut has_traded = false;
         for place in 0..self.markets.len() {
             let Some(market) = self.markets.get_mut(place) else { continue };
-            let traded = std::mem::take(&mut market.has_traded);
-            has_traded |= traded;
+            let (traded, is_spot) = (std::mem::take(&mut market.has_traded), market.is_spot());
+            has_traded |= traded && is_spot;
+            if !is_spot {
+                let mark_price = |it: &Market| usd_m::mark_price(it, ms);
+                self.publish_of(place, &Stream::MarkPrice(place), mark_price);
+            }
             self.flush_candles(place, before, traded);
             if traded {
                 self.publish_of(place, &Stream::Ticker(place), |it| ticker(it, ms));
@@ -100,19 +87,39 @@ impl Binance {
         }
         if has_traded {
             self.publish(&Stream::MiniTickers, |it| {
-                let all: Vec<String> = it.markets.iter().map(|it| mini_ticker(it, ms)).collect();
+                let spot = it.markets.iter().filter(|it| it.is_spot());
+                let all: Vec<String> = spot.map(|it| mini_ticker(it, ms)).collect();
                 format!("[{}]", all.join(","))
             });
         }
     }
 
-    /// Changes of books that the end of this tenth of a second will tell, to each who follows them.
+    /// The SBE streams of each 50 ms.
+    pub(super) fn flush_sbe(&mut self) {
+        for place in 0..self.markets.len() {
+            let Some(market) = self.markets.get_mut(place) else { continue };
+            let Some(changes) = market.unfold(SBE_FOLD) else { continue };
+            let told = self.publish_sbe(place, SbeStream::Depth, |market, us| {
+                let levels = [Side::Buy, Side::Sell].map(|side| market.changed(&changes, side));
+                sbe::depth_diff(market, (changes.first, changes.last), &levels, us)
+            });
+            self.depth_updates += told as u64;
+            let levels = |it: &Market, us| sbe::depth_snapshot(it, SBE_LEVELS, us);
+            self.publish_sbe(place, SbeStream::Depth20, levels);
+        }
+    }
+
+    /// Changes of books that the next events of each 100 ms and each 50 ms will tell, to each who
+    /// follows them.
     pub(super) fn pending_depth_updates(&self) -> u64 {
-        let is_pending =
-            |it: &Market| it.folds.first().is_some_and(|folded| !folded.dirty.is_empty());
-        let pending = self.markets.iter().enumerate().filter(|(_, it)| is_pending(it));
-        let told = pending.map(|(place, _)| self.listeners(&Stream::Depth(place, Speed::Fast)));
-        told.map(|listeners| listeners.len() as u64).sum()
+        let pending = |fold: usize, stream: fn(usize) -> Stream| {
+            let is_pending =
+                move |it: &Market| it.folds.get(fold).is_some_and(|fold| !fold.dirty.is_empty());
+            let markets = self.markets.iter().enumerate().filter(move |(_, it)| is_pending(it));
+            markets.map(|(place, _)| self.listeners(&stream(place)).len() as u64).sum::<u64>()
+        };
+        pending(0, |place| Stream::Depth(place, Speed::Fast))
+            + pending(SBE_FOLD, |place| Stream::Sbe(place, SbeStream::Depth))
     }
 
     /// What has changed in the books since the last time.
@@ -120,41 +127,16 @@ impl Binance {
         let (ms, at) = (self.ms(), usize::from(speed == Speed::Slow));
         for place in 0..self.markets.len() {
             let Some(market) = self.markets.get_mut(place) else { continue };
-            let last = market.update_id;
-            let Some(fold) = market.folds.get_mut(at).filter(|it| !it.dirty.is_empty()) else {
-                continue;
-            };
-            let first = std::mem::replace(&mut fold.first, last + 1);
-            let dirty = std::mem::take(&mut fold.dirty);
-            let told = self.publish_of(place, &Stream::Depth(place, speed), |market| {
-                let levels = |side: Side| {
-                    let book = &market.book;
-                    let of_side = dirty.iter().filter(|(is_bid, _)| *is_bid == (side == Side::Buy));
-                    let level = |(_, price): &(bool, i64)| {
-                        let lots = book.side(side).get(price).copied().unwrap_or(0);
-                        [fixed8(book.price(*price)), fixed8(book.amount(lots))]
-                    };
-                    let mut levels: Vec<Level> = of_side.map(level).collect();
-                    // Best first.
-                    if side == Side::Buy {
-                        levels.reverse();
-                    }
-                    levels
-                };
-                frames::text(&DepthUpdate {
-                    e: "depthUpdate",
-                    event_ms: ms,
-                    s: &market.settings.name,
-                    first,
-                    last,
-                    bids: levels(Side::Buy),
-                    asks: levels(Side::Sell),
-                })
+            let Some(changes) = market.unfold(at) else { continue };
+            let stream = Stream::Depth(place, speed);
+            let told = self.publish_of(place, &stream, |market| match market.is_spot() {
+                true => depth_update(market, &changes, ms),
+                false => usd_m::depth_update(market, &changes, ms),
             });
             self.depth_updates += told as u64;
             for count in PARTIAL_LEVELS {
                 let stream = Stream::Partial(place, count, speed);
-                self.publish_of(place, &stream, |it| frames::text(&depth(it, count)));
+                self.publish_of(place, &stream, |it| frames::text(&it.depth(count)));
             }
         }
     }
@@ -183,13 +165,63 @@ impl Binance {
     }
 }
 
-/// The best so many levels.
-pub fn depth(market: &Market, count: usize) -> Depth {
-    let levels = |side| {
-        let level = |(price, amount)| [fixed8(price), fixed8(amount)];
-        market.book.levels(side).take(count).map(level).collect()
+fn trade(market: &Market, print: &Print, ms: i64) -> String {
+    frames::text(&Trade {
+        e: "trade",
+        event_ms: ms,
+        s: &market.settings.name,
+        id: print.id,
+        p: fixed8(print.price),
+        q: fixed8(market.book.amount(print.lots)),
+        trade_ms: print.ms,
+        buyer_is_maker: print.buyer_is_maker,
+        ignored: true,
+    })
+}
+
+fn aggregate(market: &Market, it: &Aggregate, ms: i64) -> String {
+    frames::text(&AggTrade {
+        e: "aggTrade",
+        event_ms: ms,
+        s: &market.settings.name,
+        id: it.id,
+        p: fixed8(it.price),
+        q: fixed8(market.book.amount(it.lots)),
+        first: it.first,
+        last: it.last,
+        trade_ms: it.ms,
+        buyer_is_maker: it.buyer_is_maker,
+        ignored: true,
+    })
+}
+
+fn book_ticker(market: &Market) -> String {
+    let best = |side| market.book.best(side).unwrap_or((0, 0));
+    let ((bid, bid_quantity), (ask, ask_quantity)) = (best(Side::Buy), best(Side::Sell));
+    frames::text(&BookTicker {
+        update: market.update_id,
+        s: &market.settings.name,
+        bid: fixed8(bid),
+        bid_quantity: fixed8(bid_quantity),
+        ask: fixed8(ask),
+        ask_quantity: fixed8(ask_quantity),
+    })
+}
+
+fn depth_update(market: &Market, changes: &Changes, ms: i64) -> String {
+    let levels = |side| -> Vec<Level> {
+        let changed = market.changed(changes, side).into_iter();
+        changed.map(|(price, amount)| [fixed8(price), fixed8(amount)]).collect()
     };
-    Depth { last: market.update_id, bids: levels(Side::Buy), asks: levels(Side::Sell) }
+    frames::text(&DepthUpdate {
+        e: "depthUpdate",
+        event_ms: ms,
+        s: &market.settings.name,
+        first: changes.first,
+        last: changes.last,
+        bids: levels(Side::Buy),
+        asks: levels(Side::Sell),
+    })
 }
 
 fn kline(

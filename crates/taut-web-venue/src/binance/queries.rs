@@ -10,7 +10,7 @@ use crate::binance::limits::{WEIGHT_PER_MINUTE, limit};
 use crate::binance::market::Market;
 use crate::binance::order::{Fill, Order, order_number, order_of};
 use crate::binance::params::Params;
-use crate::binance::publish::{day_ticker, depth};
+use crate::binance::publish::day_ticker;
 use crate::binance::state::Binance;
 use crate::decimal::{fixed8, times};
 
@@ -41,7 +41,7 @@ impl Binance {
         }))
     }
 
-    /// There are no futures here, which clients ask for when they start.
+    /// There are no futures here, or none of this kind, which clients ask for when they start.
     pub(super) fn no_futures(&self) -> Value {
         json!({
             "timezone": "UTC",
@@ -60,10 +60,10 @@ impl Binance {
             return Ok(self.market(place).into_iter().collect());
         }
         let Some(names) = params.list("symbols")? else {
-            return Ok(self.markets.iter().collect());
+            return Ok(self.markets.iter().filter(|it| it.is_spot()).collect());
         };
         let named = |name: &String| {
-            let found = self.markets.iter().find(|it| it.settings.name == *name);
+            let found = self.markets.iter().find(|it| it.is_spot() && it.settings.name == *name);
             found.ok_or_else(|| error(-1121))
         };
         names.iter().map(named).collect()
@@ -86,7 +86,7 @@ impl Binance {
 
     pub(super) fn depth(&self, params: &Params) -> Result<Value, ApiError> {
         let count = params.limit(LEVELS, LEVELS_MAX)?;
-        let book = depth(self.one(params)?, count);
+        let book = self.one(params)?.depth(count);
         Ok(json!({ "lastUpdateId": book.last, "bids": book.bids, "asks": book.asks }))
     }
 

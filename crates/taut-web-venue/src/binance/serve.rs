@@ -12,6 +12,7 @@ use crate::binance::limits::Excess;
 use crate::binance::methods::{Access, Act, Call, Method, Source};
 use crate::binance::params::Params;
 use crate::binance::session::Kind;
+use crate::binance::settings::SymbolMarket;
 use crate::binance::state::{Binance, Job, Replacement, Wants};
 use crate::front::{HttpRequest, Output, Refusal};
 
@@ -59,17 +60,21 @@ impl Binance {
             None | Some("null") => Some(Params::default()),
             Some(params) => Params::of_json(params),
         };
-        let method = Method::named(&request.method);
+        let session = match self.sessions.get(&connection).map(|it| &it.kind) {
+            Some(Kind::Api(session)) => Some(session),
+            _ => None,
+        };
+        let hides = session.is_some_and(|it| it.hides_limits);
+        let method = match session.map(|it| it.market).unwrap_or_default() {
+            SymbolMarket::SpotMarket => Method::named(&request.method),
+            SymbolMarket::UsdM => Method::of_usd_m(&request.method),
+        };
         let (Some(method), Some(params), true) = (method, params, is_request_id(&id)) else {
             let text = match method {
                 None => format!("Unknown method '{}'.", request.method),
                 Some(_) => "Invalid request.".to_owned(),
             };
             return self.reply_socket(connection, &id, &Err(ApiError::new(-1100, &text)), None);
-        };
-        let hides = match self.sessions.get(&connection).map(|it| &it.kind) {
-            Some(Kind::Api(session)) => session.hides_limits,
-            _ => false,
         };
         let shows_limits = match params.get("returnRateLimits") {
             Some(word) => word == "true",
@@ -136,6 +141,8 @@ impl Binance {
             Act::Time => Ok(json!({ "serverTime": self.ms() })),
             Act::ExchangeInfo => self.exchange_info(params),
             Act::NoFutures => Ok(self.no_futures()),
+            Act::UsdMInfo => Ok(self.usd_m_info()),
+            Act::UsdMDepth => self.usd_m_depth(params),
             Act::SystemStatus => Ok(json!({ "status": 0, "msg": "normal" })),
             Act::Depth => self.depth(params),
             Act::RecentTrades => self.recent_trades(params),

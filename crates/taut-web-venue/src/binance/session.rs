@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use taut_types::Nanos;
 
-use crate::binance::stream::Stream;
+use crate::binance::settings::SymbolMarket;
+use crate::binance::stream::{Class, Stream};
 
 /// Messages that a connection to the streams may send in a second.
 const ARRIVALS_MAX: usize = 5;
@@ -31,14 +32,16 @@ pub struct Session {
 #[derive(Debug)]
 pub enum Kind {
     /// `/ws` and `/stream`: what is subscribed, by the name that the client gave.
-    Streams { is_combined: bool, streams: Vec<(String, Stream)> },
-    /// `/ws-api/v3`.
+    Streams { class: Class, is_combined: bool, streams: Vec<(String, Stream)> },
+    /// `/ws-api/v3`, and `/ws-fapi/v1`.
     Api(ApiSession),
 }
 
 /// A connection to the WebSocket API.
 #[derive(Debug, Default)]
 pub struct ApiSession {
+    /// Whose symbols it is about.
+    pub market: SymbolMarket,
     /// No `rateLimits` in answers that do not ask for them.
     pub hides_limits: bool,
     pub logon: Option<Logon>,

@@ -16,12 +16,27 @@ pub struct BinanceSettings {
     pub accounts: Vec<BinanceAccountSettings>,
 }
 
-/// A currency pair in a file of settings; decimals are texts, exact.
+/// The venue's market that a symbol is traded in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SymbolMarket {
+    /// The spot market.
+    #[default]
+    #[serde(rename = "spot")]
+    SpotMarket,
+    /// USD-margined futures: their market data are played, and nobody's orders are taken.
+    UsdM,
+}
+
+/// A currency pair, or its perpetual, in a file of settings; decimals are texts, exact.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SymbolSettings {
     /// Its name at the venue: `BTCUSDT`.
     pub name: String,
+    /// The market that it is traded in.
+    #[serde(default)]
+    pub market: SymbolMarket,
     /// What is bought and sold: `BTC`.
     pub base: String,
     /// What is paid with: `USDT`.

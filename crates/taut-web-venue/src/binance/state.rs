@@ -17,8 +17,9 @@ use crate::binance::market::Market;
 use crate::binance::methods::Call;
 use crate::binance::order::{Detail, Fill, Order};
 use crate::binance::session::{ApiSession, Kind, LIFE, NOTICE, Session};
-use crate::binance::settings::{self, BinanceAccountSettings, BinanceSettings};
-use crate::front::{Front, HttpRequest, Output, Refusal};
+use crate::binance::settings::{self, BinanceAccountSettings, BinanceSettings, SymbolMarket};
+use crate::binance::stream::Class;
+use crate::front::{Denied, Front, HttpRequest, Output, Refusal};
 use crate::http;
 use crate::inbox::{Inbound, Inbox};
 
@@ -31,6 +32,7 @@ const CONNECTING_WEIGHT: u32 = 2;
 /// How often folded streams are sent.
 const FAST: Nanos = Nanos::from_millis(100);
 const SLOW: Nanos = Nanos::from_secs(1);
+const SBE: Nanos = Nanos::from_millis(50);
 
 /// An account.
 #[derive(Debug)]
@@ -119,9 +121,9 @@ pub struct Binance {
     pub(super) random: SplitMix64,
     pub(super) next_order: u64,
     pub(super) next_execution: u64,
-    /// When the streams of each 100 ms and of each second are due.
-    flushes: [Nanos; 2],
-    /// The time in milliseconds at which the latter were sent last.
+    /// When the streams of each 100 ms, of each second, and those in SBE are due.
+    flushes: [Nanos; 3],
+    /// The time in milliseconds at which those of each second were sent last.
     pub(super) flushed_ms: i64,
     /// How long a connection lives.
     life: Nanos,
@@ -169,7 +171,7 @@ impl Binance {
             random: SplitMix64::new(1),
             next_order: 0,
             next_execution: 1,
-            flushes: [Nanos::ZERO; 2],
+            flushes: [Nanos::ZERO; 3],
             flushed_ms: 0,
             life: LIFE,
             refused_by_weight: 0,
@@ -262,26 +264,37 @@ impl Binance {
     }
 
     /// What a new connection is for.
-    fn kind(&self, request: &HttpRequest) -> Option<Kind> {
-        let path = request.path.trim_end_matches('/');
+    fn kind(&self, request: &HttpRequest) -> Result<Kind, Denied> {
+        let (class, path) = Class::of(&request.host, request.path.trim_end_matches('/'));
         let named = |names: &str| {
-            let names = names.split('/').filter(|name| !name.is_empty());
-            names.map(|name| (http::decode(name), self.stream(&http::decode(name)))).collect()
+            let names = names.split('/').filter(|name| !name.is_empty()).map(http::decode);
+            let named = |name: String| {
+                let stream = self.stream(class, &name);
+                (name, stream)
+            };
+            names.map(named).collect()
         };
         let query = http::pairs(&request.query);
         let value =
             |name: &str| query.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
-        if path == "/ws-api/v3" {
+        let api = match (class, path) {
+            (Class::SpotJson, "/ws-api/v3") => Some(SymbolMarket::SpotMarket),
+            (Class::SpotJson, "/ws-fapi/v1") => Some(SymbolMarket::UsdM),
+            _ => None,
+        };
+        if let Some(market) = api {
             let hides_limits = value("returnRateLimits") == Some("false");
-            return Some(Kind::Api(ApiSession { hides_limits, ..ApiSession::default() }));
+            return Ok(Kind::Api(ApiSession { market, hides_limits, ..ApiSession::default() }));
         }
-        if path == "/stream" {
-            let streams = named(value("streams").unwrap_or_default());
-            return Some(Kind::Streams { is_combined: true, streams });
+        let (is_combined, names) = match path.strip_prefix("/ws") {
+            _ if path == "/stream" => (true, value("streams").unwrap_or_default()),
+            Some(names) if names.is_empty() || names.starts_with('/') => (false, names),
+            _ => return Err(Denied::not_found()),
+        };
+        if class == Class::SpotSbe {
+            self.check_sbe_key(request)?;
         }
-        let rest = path.strip_prefix("/ws")?;
-        let is_streams = rest.is_empty() || rest.starts_with('/');
-        is_streams.then(|| Kind::Streams { is_combined: false, streams: named(rest) })
+        Ok(Kind::Streams { class, is_combined, streams: named(names) })
     }
 }
 
@@ -292,15 +305,15 @@ impl Front for Binance {
         }
     }
 
-    fn open(&mut self, now: Now, connection: u64, request: &HttpRequest) -> bool {
-        let Some(kind) = self.kind(request) else { return false };
+    fn open(&mut self, now: Now, connection: u64, request: &HttpRequest) -> Result<(), Denied> {
+        let kind = self.kind(request)?;
         if let Kind::Api(_) = kind {
             // What is over the limit is told with the first request.
             let _ = self.weight.spend(now.utc.0 / 1_000_000, CONNECTING_WEIGHT);
         }
         let ends = now.mono + self.life;
         self.sessions.insert(connection, Session::new(kind, ends, now.utc.0 / 1_000_000));
-        true
+        Ok(())
     }
 
     fn text(&mut self, _now: Now, connection: u64, text: &str) {
@@ -361,7 +374,11 @@ impl Front for Binance {
     fn on_time(&mut self, now: Now) {
         self.now = now;
         self.fix_time();
-        let [fast, slow] = self.flushes;
+        let [fast, slow, sbe] = self.flushes;
+        if sbe <= now.mono {
+            self.flushes[2] = now.mono + SBE;
+            self.flush_sbe();
+        }
         if fast <= now.mono {
             self.flushes[0] = now.mono + FAST;
             self.flush_fast();
@@ -374,9 +391,14 @@ impl Front for Binance {
     }
 
     fn due(&self) -> Option<Nanos> {
-        let listens = |it: &Session| match &it.kind {
-            Kind::Streams { streams, .. } => !streams.is_empty(),
-            Kind::Api(_) => false,
+        let listens = |is_sbe: bool| {
+            let does = move |it: &Session| match &it.kind {
+                Kind::Streams { class, streams, .. } => {
+                    (*class == Class::SpotSbe) == is_sbe && !streams.is_empty()
+                }
+                Kind::Api(_) => false,
+            };
+            self.sessions.values().any(does)
         };
         let fix = self.fix_sessions.values().filter_map(BinanceFixSession::due);
         let next_word = |it: &Session| match it.kind {
@@ -384,9 +406,10 @@ impl Front for Binance {
             _ => it.ends,
         };
         let web = self.sessions.values().map(next_word);
-        let is_heard = self.sessions.values().any(listens);
-        let flushes = self.flushes.into_iter().filter(|_| is_heard);
-        fix.chain(web).chain(flushes).min()
+        let [fast, slow, sbe] = self.flushes;
+        let in_json = listens(false).then(|| fast.min(slow));
+        let in_sbe = listens(true).then_some(sbe);
+        fix.chain(web).chain(in_json).chain(in_sbe).min()
     }
 
     fn book_changes(&self) -> Option<u64> {

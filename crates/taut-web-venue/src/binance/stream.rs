@@ -1,6 +1,7 @@
 //! Market streams by their names.
 
 use crate::binance::candles;
+use crate::binance::settings::SymbolMarket;
 
 /// How often a folded stream is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,10 +27,95 @@ pub enum Stream {
     MiniTicker(usize),
     MiniTickers,
     AvgPrice(usize),
+    /// Of futures.
+    MarkPrice(usize),
+    /// In SBE.
+    Sbe(usize, SbeStream),
     /// An account's events, by its listen key.
     Account(usize),
     /// One that there is not: nothing ever comes, as at the venue.
     Unknown,
+}
+
+/// A market's streams in SBE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SbeStream {
+    Trades,
+    BestBidAsk,
+    /// Each 50 ms.
+    Depth,
+    /// The best 20 levels, each 50 ms.
+    Depth20,
+}
+
+/// Which streams a connection can have: those of where it came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// `stream.binance.com`.
+    SpotJson,
+    /// `stream-sbe.binance.com`, or below `/sbe`.
+    SpotSbe,
+    /// Futures: what is in the book, and trades, below `/public`.
+    UsdMPublic,
+    /// Futures: what is made of these, below `/market`.
+    UsdMMarket,
+    /// `fstream.binance.com` below neither: nothing comes there.
+    UsdMNone,
+}
+
+impl Class {
+    /// By the host and the path that were asked for, and the path without what says it.
+    pub fn of<'a>(host: &str, path: &'a str) -> (Self, &'a str) {
+        let below =
+            [("/sbe", Self::SpotSbe), ("/public", Self::UsdMPublic), ("/market", Self::UsdMMarket)];
+        for (start, class) in below {
+            if let Some(rest) = path.strip_prefix(start).filter(|rest| rest.starts_with('/')) {
+                return (class, rest);
+            }
+        }
+        let class = match host.split('.').next() {
+            Some("stream-sbe") => Self::SpotSbe,
+            Some("fstream") => Self::UsdMNone,
+            _ => Self::SpotJson,
+        };
+        (class, path)
+    }
+
+    /// Whose streams these are.
+    pub const fn market(self) -> SymbolMarket {
+        match self {
+            Self::SpotJson | Self::SpotSbe => SymbolMarket::SpotMarket,
+            Self::UsdMPublic | Self::UsdMMarket | Self::UsdMNone => SymbolMarket::UsdM,
+        }
+    }
+}
+
+/// A stream of futures by what stands behind the `@`, where its class has it.
+pub fn usd_m_stream_of(place: usize, kind: &str, class: Class) -> Option<Stream> {
+    let stream = match kind {
+        "markPrice@1s" => Stream::MarkPrice(place),
+        _ => stream_of(place, kind)?,
+    };
+    let own = match stream {
+        Stream::Depth(_, Speed::Fast) | Stream::BookTicker(_) | Stream::Trade(_) => {
+            Class::UsdMPublic
+        }
+        Stream::AggTrade(_) | Stream::Kline(..) | Stream::MarkPrice(_) => Class::UsdMMarket,
+        _ => return None,
+    };
+    (own == class).then_some(stream)
+}
+
+/// A market's stream in SBE by what stands behind the `@`.
+pub fn sbe_stream_of(place: usize, kind: &str) -> Option<Stream> {
+    let stream = match kind {
+        "trade" => SbeStream::Trades,
+        "bestBidAsk" => SbeStream::BestBidAsk,
+        "depth" => SbeStream::Depth,
+        "depth20" => SbeStream::Depth20,
+        _ => return None,
+    };
+    Some(Stream::Sbe(place, stream))
 }
 
 /// The stream of a market by what stands behind the `@`.

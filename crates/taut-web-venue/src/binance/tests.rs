@@ -5,5 +5,7 @@ mod fix;
 mod orders;
 mod own_feed;
 mod rig;
+mod sbe;
 mod sessions;
 mod shapes;
+mod usd_m;

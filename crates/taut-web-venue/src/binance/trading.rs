@@ -149,7 +149,7 @@ impl Binance {
 
     pub(super) fn place_named(&self, params: &Params) -> Result<usize, ApiError> {
         let name = params.needed("symbol")?;
-        let place = self.markets.iter().position(|it| it.settings.name == name);
+        let place = self.markets.iter().position(|it| it.is_spot() && it.settings.name == name);
         place.ok_or_else(|| error(-1121))
     }
 

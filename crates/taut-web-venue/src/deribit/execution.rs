@@ -70,6 +70,7 @@ impl Deribit {
                 let trade = Trade { maker, taker, price: price.0, lots: lots.0, aggressor };
                 self.take_trade(place, &trade, step);
             }
+            Event::Phase { phase } => self.set_phase(place, phase),
             Event::Accepted { order_id, .. } => self.touch(order_id, step, |_| {}),
             Event::Rejected { order_id, reason, .. } => {
                 self.refuse(reason);

@@ -288,7 +288,7 @@ pub fn security(market: &Market) -> Vec<(i32, String)> {
         (231, decimal::text(market.sizes.contract)),
         (969, decimal::text(market.sizes.tick)),
         (562, decimal::text(over(market.sizes.lot, market.sizes.contract).max(1))),
-        (965, text("1")),
+        (965, text(if market.is_open() { "1" } else { "2" })),
     ];
     fields.extend(settings.strike.clone().map(|strike| (202, strike)));
     let option = settings.option_type.as_deref();

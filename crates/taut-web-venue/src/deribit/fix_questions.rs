@@ -77,14 +77,16 @@ impl Deribit {
         self.send_fix(connection, "y", &fields);
     }
 
-    /// SecurityStatusRequest (e): every instrument is traded.
+    /// SecurityStatusRequest (e): whether an instrument is traded.
     fn tell_status(&mut self, connection: u64, it: &FixMessage) {
         let name = it.text(55);
-        if !self.markets.iter().any(|market| market.settings.name == name) {
+        let Some(market) = self.markets.iter().find(|market| market.settings.name == name) else {
             return self.reject(connection, it, "Symbol (55) is unknown");
-        }
+        };
         let mut fields = it.same(&[324, 55]);
-        fields.extend([(965, "1".to_owned()), (326, "17".to_owned())]);
+        // Active and ready to trade, or neither.
+        let (status, trading) = if market.is_open() { ("1", "17") } else { ("2", "2") };
+        fields.extend([(965, status.to_owned()), (326, trading.to_owned())]);
         self.send_fix(connection, "f", &fields);
     }
 

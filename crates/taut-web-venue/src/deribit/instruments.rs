@@ -171,8 +171,8 @@ impl MarketSettings {
         Ok(steps)
     }
 
-    /// As the interface describes it.
-    pub(crate) fn json(&self, place: usize, sizes: &Sizes) -> Value {
+    /// As the interface describes it in this state.
+    pub(crate) fn json(&self, place: usize, sizes: &Sizes, state: &str) -> Value {
         let steps = self.steps(sizes.tick).unwrap_or_default();
         let step = |&(above, tick): &(i128, i128)| {
             let (above, tick) = (number(above), number(tick));
@@ -203,8 +203,8 @@ impl MarketSettings {
             "block_trade_min_trade_amount": number(sizes.lot * 1_000),
             "block_trade_tick_size": number(sizes.tick),
             "creation_timestamp": CREATED_MS,
-            "is_active": true,
-            "state": "open",
+            "is_active": state == "open",
+            "state": state,
             "rfq": false,
         });
         let Some(map) = it.as_object_mut() else { return it };

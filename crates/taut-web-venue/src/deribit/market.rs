@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use serde_json::{Value, json};
+use taut_engine::Phase;
 use taut_types::Side;
 
 use crate::book::DisplayedBook;
@@ -21,6 +22,9 @@ pub struct Market {
     /// Prices from which larger steps hold, and these.
     pub steps: Vec<(i128, i128)>,
     pub book: DisplayedBook,
+    /// What the engine does with it.
+    pub phase: Phase,
+    pub is_in_maintenance: bool,
     pub change_id: u64,
     pub trade_seq: u64,
     pub tape: VecDeque<Value>,
@@ -42,6 +46,8 @@ impl Market {
             steps: settings.steps(sizes.tick)?,
             sizes,
             settings: settings.clone(),
+            phase: Phase::Continuous,
+            is_in_maintenance: false,
             change_id: first_change_id,
             trade_seq: 0,
             tape: VecDeque::new(),
@@ -160,7 +166,7 @@ impl Market {
         let mut ticker = json!({
             "instrument_name": self.settings.name,
             "timestamp": ms,
-            "state": "open",
+            "state": if self.is_open() { "open" } else { "closed" },
             "best_bid_price": number(bid),
             "best_bid_amount": number(bid_amount),
             "best_ask_price": number(ask),

@@ -65,12 +65,12 @@ impl Deribit {
                 && kind.as_ref().is_none_or(|it| it == settings.kind.name())
         };
         let all = self.markets.iter().enumerate().filter(|(_, it)| is_wanted(it));
-        Ok(all.map(|(place, it)| it.settings.json(place, &it.sizes)).collect())
+        Ok(all.map(|(place, it)| it.settings.json(place, &it.sizes, it.states().0)).collect())
     }
 
     pub(super) fn instrument(&self, request: &Request) -> Result<Value, RpcError> {
         let (place, market) = self.named(&request.params)?;
-        Ok(market.settings.json(place, &market.sizes))
+        Ok(market.settings.json(place, &market.sizes, market.states().0))
     }
 
     pub(super) fn order_book(&self, request: &Request) -> Result<Value, RpcError> {

@@ -17,7 +17,7 @@ use crate::deribit::order::Order;
 use crate::deribit::rpc::{self, Request, RpcError};
 use crate::deribit::session::{self, Credits, Session};
 use crate::deribit::token::Token;
-use crate::front::{Front, HttpRequest, Output, Refusal};
+use crate::front::{Denied, Front, HttpRequest, Output, Refusal};
 use crate::inbox::{Inbound, Inbox};
 
 /// Orders and trades that are remembered after their end.
@@ -260,13 +260,12 @@ impl Front for Deribit {
         }
     }
 
-    fn open(&mut self, _now: Now, connection: u64, request: &HttpRequest) -> bool {
-        let is_known =
-            matches!(request.path.trim_end_matches('/'), "/ws/api/v2" | "/ws" | "/den/ws");
-        if is_known {
-            self.sessions.insert(connection, Session::new());
+    fn open(&mut self, _now: Now, connection: u64, request: &HttpRequest) -> Result<(), Denied> {
+        if !matches!(request.path.trim_end_matches('/'), "/ws/api/v2" | "/ws" | "/den/ws") {
+            return Err(Denied::not_found());
         }
-        is_known
+        self.sessions.insert(connection, Session::new());
+        Ok(())
     }
 
     fn text(&mut self, _now: Now, connection: u64, text: &str) {
@@ -329,6 +328,10 @@ impl Front for Deribit {
         self.flush_intervals();
         self.beat();
         self.fix_time();
+    }
+
+    fn on_maintenance(&mut self, is_on: bool) {
+        self.set_maintenance(is_on);
     }
 
     fn due(&self) -> Option<Nanos> {

@@ -5,5 +5,7 @@ mod description;
 mod feeds;
 mod fix;
 mod orders;
+mod own_feed;
 mod rig;
 mod sessions;
+mod states;

@@ -107,8 +107,8 @@ impl Client {
             }),
             ..WsConfig::default()
         };
-        if !front.open(now, connection, request) {
-            self.output.extend_from_slice(&http::answer(404, &[], "{}"));
+        if let Err(denied) = front.open(now, connection, request) {
+            self.output.extend_from_slice(&http::answer(denied.status, &[], &denied.body));
             self.is_ending = true;
             return;
         }
@@ -225,6 +225,12 @@ impl Client {
         };
         let unsent = io.unsent_bytes(self.wire.stream()).unwrap_or(0);
         self.input.capacity() + self.output.capacity() + messages + unsent
+    }
+
+    /// It reads too slowly: a gap would be worse than the end.
+    pub fn cut_off(&mut self) {
+        self.is_ending = true;
+        self.output.clear();
     }
 
     /// Ends it behind what was written, once.

@@ -6,8 +6,8 @@ use crate::front::Output;
 const OFF: u64 = 1_000;
 const SOH: u8 = 1;
 
-/// The same with other numbers: `change_id` and `prev_change_id`, `U` and `u` of a depth update,
-/// MsgSeqNum (34) of the first message of FIX. Nothing of a message that has none.
+/// The same with other numbers: `change_id` and `prev_change_id`, `U` and `u` of a depth update, in
+/// SBE too, MsgSeqNum (34) of the first message of FIX. Nothing of a message that has none.
 pub(super) fn shifted(output: &Output) -> Option<Output> {
     match output {
         Output::Text { connection, text } => {
@@ -17,6 +17,9 @@ pub(super) fn shifted(output: &Output) -> Option<Output> {
                 shift_after(text, "change_id\":")?
             };
             Some(Output::Text { connection: *connection, text })
+        }
+        Output::Message { connection, bytes } => {
+            Some(Output::Message { connection: *connection, bytes: shift_sbe(bytes)? })
         }
         Output::Bytes { connection, bytes } => {
             Some(Output::Bytes { connection: *connection, bytes: shift_fix(bytes)? })
@@ -44,6 +47,23 @@ fn shift_after(text: &str, key: &str) -> Option<String> {
         shifted += rest;
     }
     (count > 0).then_some(shifted)
+}
+
+/// A depth update of the SBE streams with larger numbers; nothing of another message.
+fn shift_sbe(message: &[u8]) -> Option<Vec<u8>> {
+    /// Its template, where that stands in the header, and where its two numbers stand.
+    const TEMPLATE: [u8; 2] = 10_003_u16.to_le_bytes();
+    const TEMPLATE_AT: usize = 2;
+    const NUMBERS_AT: [usize; 2] = [8 + 8, 8 + 16];
+    if message.get(TEMPLATE_AT..TEMPLATE_AT + 2)? != TEMPLATE {
+        return None;
+    }
+    let mut shifted = message.to_vec();
+    for at in NUMBERS_AT {
+        let number: &mut [u8; 8] = shifted.get_mut(at..at + 8)?.try_into().ok()?;
+        *number = u64::from_le_bytes(*number).wrapping_add(OFF).to_le_bytes();
+    }
+    Some(shifted)
 }
 
 /// The first message with another MsgSeqNum (34), its BodyLength (9) and CheckSum (10) to it.
@@ -93,6 +113,13 @@ mod tests {
             assert_eq!(shifted(&text(was)), Some(text(is)));
         }
         assert_eq!(shifted(&text(r#"{"u":12,"b":"1"}"#)), None);
+        let sbe = |template: u16, number: u64| {
+            let numbers = [number, number + 2].map(u64::to_le_bytes).concat();
+            let head = [26, template, 1, 0].map(u16::to_le_bytes).concat();
+            Output::Message { connection: 3, bytes: [head, vec![7; 8], numbers, vec![9]].concat() }
+        };
+        assert_eq!(shifted(&sbe(10_003, 5)), Some(sbe(10_003, 1_005)));
+        assert_eq!(shifted(&sbe(10_000, 5)), None);
         let fix = |sequence: u32, length: u32, sum: &str| {
             let text = format!("8=FIX.4.4|9={length}|35=0|49=A|34={sequence}|10={sum}|8=NEXT");
             let bytes = text.replace('|', "\x01").into_bytes();

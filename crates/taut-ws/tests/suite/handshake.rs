@@ -211,6 +211,27 @@ fn a_refusal_reaches_the_user_with_status_words_and_the_first_bytes_of_its_body(
 }
 
 #[test]
+fn a_refusal_says_when_to_come_again() {
+    for (field, expected) in [
+        ("Retry-After: 30\r\n", Some(30)),
+        ("retry-after:  0 \r\n", Some(0)),
+        ("", None),
+        ("Retry-After: Wed, 21 Oct 2026 07:28:00 GMT\r\n", None),
+        ("Retry-After: -1\r\n", None),
+        ("Retry-After: 4294967296\r\n", None),
+        ("Retry-After: 1\r\nRetry-After: 2\r\n", None),
+    ] {
+        let mut client = client(&small());
+        let answer = format!("HTTP/1.1 429 Too Many\r\n{field}Content-Length: 0\r\n\r\n");
+        let handled = client.handle_bytes(NOW, answer.as_bytes());
+        let Some(Event::Closed(Closed::Refused(refused))) = handled.event else {
+            panic!("{field:?}: {:?}", handled.event)
+        };
+        assert_eq!((refused.status, refused.retry_after), (429, expected), "{field:?}");
+    }
+}
+
+#[test]
 fn a_refusal_of_ours_is_sent_reported_once_and_final() {
     let mut server = server();
     let handled = server.handle_bytes(NOW, REQUEST.as_bytes());

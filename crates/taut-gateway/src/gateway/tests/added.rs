@@ -23,6 +23,7 @@ fn new_instrument(id: u32, symbol: &[u8]) -> NewInstrument {
     NewInstrument {
         instrument: Instrument::new(id, symbol, tick, Qty::whole(1)).unwrap(),
         venue_number: id,
+        name: String::new(),
         group: 0,
         fees: FeeRates::FREE,
         settlement: None,

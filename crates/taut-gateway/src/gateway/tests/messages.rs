@@ -9,7 +9,7 @@ use taut_net::{WsEvent, WsStream};
 use taut_oms::{ExecId, OrderEvent, OrderState, VenueReject};
 use taut_sys::StreamOptions;
 use taut_types::RequestId;
-use taut_ws::{Connection, Event as WsSaid, WsConfig};
+use taut_ws::{CloseCode, Connection, Event as WsSaid, WsConfig};
 
 use super::*;
 use crate::config::Transport;
@@ -177,6 +177,10 @@ struct Server {
     heard: Vec<String>,
     /// What has traded of the order.
     total: u64,
+    /// Connections that were made.
+    accepted: u32,
+    /// The status that a handshake is refused with, and its `Retry-After`.
+    refuses: Option<(u16, Option<&'static str>)>,
 }
 
 impl Server {
@@ -208,12 +212,19 @@ impl Observer for Server {
         {
             let connection = Connection::server(&WsConfig::default(), io.now()).unwrap();
             self.ws = WsStream::server(io, stream, None, connection).ok();
+            self.accepted += 1;
             return Ok(());
         }
-        let Self { ws: Some(ws), heard, total, .. } = self else { return Ok(()) };
+        let Self { ws: Some(ws), heard, total, refuses, .. } = self else { return Ok(()) };
         let mut is_gone = false;
         ws.handle(io, completion, &mut |outbox, event| match event {
-            WsEvent::Session(WsSaid::Requested(_)) => outbox.accept(None, &[]).unwrap(),
+            WsEvent::Session(WsSaid::Requested(_)) => match *refuses {
+                Some((status, after)) => {
+                    let headers = after.map(|seconds| ("Retry-After", seconds));
+                    outbox.refuse(status, headers.as_slice(), "later").unwrap();
+                }
+                None => outbox.accept(None, &[]).unwrap(),
+            },
             WsEvent::Session(WsSaid::Text(text)) => {
                 heard.push(text.to_owned());
                 let words: Vec<_> = text.split(' ').collect();
@@ -267,8 +278,8 @@ impl World<'_> {
     }
 }
 
-#[test]
-fn a_venue_of_messages_over_a_websocket_needs_nothing_but_its_handler() {
+/// A gateway at this venue, some time after its start.
+fn with_world(server: Server, act: impl FnOnce(&mut World<'_>)) {
     let segment = Segment::create("taut-test", &Regions::LAYOUT).unwrap();
     let own = Segment::create("taut-test", &StrategyRegions::LAYOUT).unwrap();
     let (regions, own) = (Regions::of(&segment).unwrap(), StrategyRegions::of(&own).unwrap());
@@ -284,9 +295,55 @@ fn a_venue_of_messages_over_a_websocket_needs_nothing_but_its_handler() {
     let (input, handlers) = (FeedInput::HandedOver, (Standing::default(), Words::default()));
     let gateway =
         Gateway::with_handlers(kernel, &config, clock, input, handlers, hub, &regions).unwrap();
-    let gateway = gateway.with_observer(Server::default()).unwrap();
+    let gateway = gateway.with_observer(server).unwrap();
     let mut world = World { gateway, runner };
     world.pass(Nanos::from_millis(50));
+    act(&mut world);
+}
+
+/// The venue is not called again before so many seconds are over, and then it is.
+fn assert_is_left_alone(world: &mut World<'_>, seconds: i64, why: &str) {
+    let accepted = world.gateway.core.observer.accepted;
+    world.pass(Nanos::from_secs(seconds) - Nanos::from_millis(100));
+    assert_eq!(world.gateway.core.observer.accepted, accepted, "{why}: called too early");
+    world.pass(Nanos::from_secs(3));
+    assert!(world.gateway.core.observer.accepted > accepted, "{why}: not called again");
+}
+
+#[test]
+fn a_venue_that_refuses_the_handshake_is_left_alone_for_as_long_as_it_says() {
+    for (status, after, seconds) in [(429, Some("30"), 30), (503, Some("5"), 5), (503, None, 10)] {
+        let server = Server { refuses: Some((status, after)), ..Server::default() };
+        with_world(server, |world| {
+            let why = format!("{status} {after:?}");
+            assert_is_left_alone(world, seconds, &why);
+            // Once it takes connections again the session is up.
+            world.gateway.core.observer.refuses = None;
+            world.pass(Nanos::from_secs(seconds + 3));
+            assert!(world.gateway.core.orders.is_active(), "{why}");
+        });
+    }
+}
+
+#[test]
+fn a_venue_that_ends_the_session_until_later_is_left_alone() {
+    with_world(Server::default(), |world| {
+        assert!(world.gateway.core.orders.is_active());
+        let Gateway { events, core, .. } = &mut world.gateway;
+        let (io, ws) = (events.io(), core.observer.ws.as_mut().unwrap());
+        ws.outbox().close(io.now(), Some(CloseCode::TRY_LATER), "maintenance").unwrap();
+        ws.flush(io);
+        assert_is_left_alone(world, 10, "1013");
+        assert!(world.gateway.core.orders.is_active());
+    });
+}
+
+#[test]
+fn a_venue_of_messages_over_a_websocket_needs_nothing_but_its_handler() {
+    with_world(Server::default(), one_order_and_its_end);
+}
+
+fn one_order_and_its_end(world: &mut World<'_>) {
     assert!(world.gateway.core.orders.is_active());
     let id = world.runner.strategy().sent.unwrap();
     let request = name(RequestId::create(id));

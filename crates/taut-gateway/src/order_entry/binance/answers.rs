@@ -4,12 +4,13 @@ use taut_fix::Now;
 use taut_oms::{OrderState, RequestKind};
 use taut_order_entry::binance::{
     Answer, ErrorAnswer, Event, Execution, Frame, Order, Outcome, Step, read_amended, read_error,
-    read_event, read_frame, read_order, read_replaced,
+    read_event, read_frame, read_order, read_rate_limits, read_replaced,
 };
 use taut_types::{ClientOrderId, Nanos, RequestId};
 
 use super::asked::{Asked, Question};
 use super::reading::{As, number, report_of};
+use super::session::SessionStep;
 use super::trading::Trading;
 use super::way::Web;
 use crate::order_entry::handler::{ChangeRefused, VenueEvent};
@@ -43,6 +44,7 @@ impl Trading {
                     }
                     return;
                 };
+                self.counted(now, web.sent.last().saturating_sub(id), answer.limits);
                 match answer.is_error {
                     false => self.answered(now, asked, answer.body),
                     true => match read_error(answer.status, answer.body) {
@@ -55,6 +57,15 @@ impl Trading {
             Ok(Frame::Unknown) => {}
             Err(_) => self.reading.push(VenueEvent::Unreadable(None)),
         }
+    }
+
+    /// What the venue has counted of its limits; so many requests have left behind the one that it
+    /// answers.
+    fn counted(&mut self, now: Now, behind: u64, limits: &[u8]) {
+        let Some(venue_ms) = self.session.clock().at(now.mono) else { return };
+        let budget = &mut self.budget;
+        // What cannot be read says nothing; the answer counts all the same.
+        let _ = read_rate_limits(limits, |it| budget.counted(now.mono, venue_ms, &it, behind));
     }
 
     /// Something happened to an order.
@@ -78,14 +89,14 @@ impl Trading {
     }
 
     fn answered(&mut self, now: Now, asked: Asked, body: &[u8]) {
-        let Self { reading, known, session, symbols, .. } = self;
+        let Self { reading, known, session, symbols, last_words, .. } = self;
         let read = match asked {
             Asked::Session(step) => {
-                let went = session.answered(now, step, body, symbols);
+                let went = session.answered(now, step, body, symbols, last_words);
                 match went {
                     Ok(event) => event.into_iter().for_each(|event| reading.push(event)),
                     Err(words) => {
-                        self.last_words.say(format_args!("{words}"));
+                        last_words.say(format_args!("{words}"));
                         reading.push(VenueEvent::Broken);
                     }
                 }
@@ -181,7 +192,11 @@ impl Trading {
     /// An error instead of an answer.
     pub(super) fn failed(&mut self, now: Now, (id, asked): (u64, Asked), error: &ErrorAnswer<'_>) {
         let outcome = error.outcome();
-        if matches!(asked, Asked::Session(_)) || outcome == Outcome::Session {
+        if let Asked::Session(SessionStep::Symbol(at)) = asked {
+            let name = self.symbols.names(Some(at)).next().unwrap_or_default();
+            let message = String::from_utf8_lossy(error.message);
+            self.last_words.say(format_args!("{name}: {} {message}", error.code));
+        } else if matches!(asked, Asked::Session(_)) || outcome == Outcome::Session {
             self.say(error);
         }
         if error.is_limit() {

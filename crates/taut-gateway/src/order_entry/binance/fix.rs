@@ -16,6 +16,7 @@
 //! - **News** (B): the venue is about to close the connection. The session logs out by itself and
 //!   begins again: without a Logout the venue bars SenderCompID for two intervals of heartbeats.
 
+mod copies;
 mod line;
 mod messages;
 mod reading;
@@ -23,7 +24,7 @@ mod reading;
 use taut_fix::{Event, Now, Received};
 use taut_oms::Order;
 use taut_order_entry::binance::{ErrorAnswer, ExecutionKind};
-use taut_types::{ClientOrderId, Nanos, RequestId};
+use taut_types::{ClientOrderId, Instrument, InstrumentId, Nanos, RequestId};
 
 use super::asked::Asked;
 use super::name::{LegEnd, Named, read};
@@ -38,6 +39,7 @@ use crate::order_entry::handler::{
 };
 use crate::order_entry::sent::Sent;
 use crate::venue_clock::ClockReading;
+pub(crate) use copies::CopyReading;
 use line::Line;
 
 /// Ids of questions: no FIX session has so many messages.
@@ -180,6 +182,7 @@ impl OrderHandler for BinanceFix {
         name_bytes_max: 36,
     };
     const ASKS_BESIDE: bool = true;
+    const COMPARES_INSTRUMENTS: bool = true;
 
     fn connected(&mut self, now: Now, random: [u8; 32], _failed_logons: u32) {
         self.random = random;
@@ -219,6 +222,16 @@ impl OrderHandler for BinanceFix {
 
     fn over(&mut self, order: ClientOrderId) {
         self.trading.over(order);
+    }
+
+    fn add_instrument(&mut self, instrument: &Instrument, name: &str) -> bool {
+        self.trading.add_instrument(instrument, name);
+        self.web.add_symbol();
+        true
+    }
+
+    fn poll_compared(&mut self) -> Option<(InstrumentId, bool)> {
+        self.trading.symbols.poll_compared()
     }
 
     #[inline]

@@ -59,16 +59,21 @@ impl Reading {
         let order = request.order;
         let is_in_place = known.identify(request, venue_id) == Some(true);
         if known.is_heard_first(order) {
-            self.report(VenueReport {
-                request: Some(RequestId::create(order)),
-                event: Some(E::Accepted),
-                venue_id: text_of(venue_id),
-                ..VenueReport::NOTHING
-            });
+            self.accepted(order, venue_id);
         }
         if is_in_place {
             self.replaced(request, Some(venue_id));
         }
+    }
+
+    /// The venue has an order.
+    pub(super) fn accepted(&mut self, order: ClientOrderId, venue_id: u64) {
+        self.report(VenueReport {
+            request: Some(RequestId::create(order)),
+            event: Some(E::Accepted),
+            venue_id: text_of(venue_id),
+            ..VenueReport::NOTHING
+        });
     }
 
     /// A request was granted that makes another order of this one.

@@ -1,5 +1,7 @@
 //! The session: the venue's clock, the logon, what is asked for at its beginning.
 
+use std::collections::VecDeque;
+
 use taut_fix::Now;
 use taut_fix_engine::Credentials;
 use taut_order_entry::binance::{Outcome, Request, Stamp, read_server_time};
@@ -10,12 +12,13 @@ use super::symbols::Symbols;
 use crate::config::GatewayConfig;
 use crate::error::GatewayError;
 use crate::order_entry::handler::VenueEvent;
+use crate::order_entry::last_words::LastWords;
 use crate::venue_clock::VenueClock;
 
 /// How long the venue may take from the connection to a session that is up.
 const LOGON: Nanos = Nanos::from_secs(10);
 /// How often the venue is asked what its symbols are: they may change in a session.
-const SYMBOLS: Nanos = Nanos::from_secs(600);
+const SYMBOLS: Nanos = Nanos::from_secs(60);
 /// The shortest interval of heartbeats.
 const HEARTBEAT_MIN: Nanos = Nanos::from_secs(5);
 
@@ -26,15 +29,25 @@ pub(super) enum SessionStep {
     LogOn,
     UserData,
     Symbols,
+    /// What a symbol is that was added.
+    Symbol(usize),
 }
 
 impl SessionStep {
+    /// The symbol that it is about alone.
+    pub(super) const fn symbol(self) -> Option<usize> {
+        match self {
+            Self::Symbol(at) => Some(at),
+            _ => None,
+        }
+    }
+
     /// What it costs.
     pub(super) const fn weight(self) -> u32 {
         match self {
             Self::Time => 1,
             Self::LogOn | Self::UserData => 2,
-            Self::Symbols => 20,
+            Self::Symbols | Self::Symbol(_) => 20,
         }
     }
 }
@@ -74,6 +87,8 @@ pub(super) struct Session {
     listens: bool,
     phase: Phase,
     due: Due,
+    /// Symbols that were added and are to be asked about.
+    new: VecDeque<usize>,
     clock: VenueClock,
     /// When the time was asked that has no answer.
     asked_time: Nanos,
@@ -98,6 +113,7 @@ impl Session {
             listens,
             phase: Phase::Down,
             due: Due::default(),
+            new: VecDeque::new(),
             clock: VenueClock::default(),
             asked_time: Nanos::ZERO,
             next_time: Nanos::ZERO,
@@ -117,6 +133,12 @@ impl Session {
 
     pub(super) fn disconnected(&mut self) {
         (self.phase, self.due) = (Phase::Down, Due::default());
+        self.new.clear();
+    }
+
+    /// A symbol was added: the venue is asked what it is once the session is up.
+    pub(super) fn ask_symbol(&mut self, at: usize) {
+        self.new.push_back(at);
     }
 
     pub(super) fn leave(&mut self, now: Now) {
@@ -155,6 +177,7 @@ impl Session {
         step: SessionStep,
         body: &[u8],
         symbols: &mut Symbols,
+        last_words: &mut LastWords,
     ) -> Result<Option<VenueEvent>, String> {
         match step {
             SessionStep::Time => {
@@ -178,7 +201,13 @@ impl Session {
             SessionStep::UserData => {}
             SessionStep::Symbols => {
                 self.next_symbols = now.mono + SYMBOLS;
-                symbols.told(body)?;
+                symbols.told(body, None, last_words)?;
+                self.new.clear();
+                self.new.extend(symbols.new_ones());
+            }
+            SessionStep::Symbol(at) => {
+                symbols.told(body, Some(at), last_words)?;
+                return Ok(None);
             }
         }
         match self.phase {
@@ -242,6 +271,12 @@ impl Session {
         }
     }
 
+    /// What can wait until there is weight for it: a symbol that was added.
+    pub(super) fn due_later(&self) -> Option<SessionStep> {
+        let new = self.new.front().filter(|_| self.phase == Phase::Up);
+        new.map(|at| SessionStep::Symbol(*at))
+    }
+
     /// Writes what is due; how long it is.
     pub(super) fn write(
         &mut self,
@@ -252,13 +287,13 @@ impl Session {
         room: &mut [u8],
     ) -> Option<usize> {
         let Due { time, log_on, user_data, symbols } = &mut self.due;
-        let due = match step {
-            SessionStep::Time => time,
-            SessionStep::LogOn => log_on,
-            SessionStep::UserData => user_data,
-            SessionStep::Symbols => symbols,
-        };
-        *due = false;
+        match step {
+            SessionStep::Time => *time = false,
+            SessionStep::LogOn => *log_on = false,
+            SessionStep::UserData => *user_data = false,
+            SessionStep::Symbols => *symbols = false,
+            SessionStep::Symbol(at) => self.new.retain(|new| *new != at),
+        }
         let request = match step {
             SessionStep::Time => {
                 self.asked_time = now.mono;
@@ -269,7 +304,7 @@ impl Session {
                 Request::LogOn { api_key: self.api_key.as_bytes(), key: &self.key, stamp }
             }
             SessionStep::UserData => Request::UserData,
-            SessionStep::Symbols => Request::Symbols { names },
+            SessionStep::Symbols | SessionStep::Symbol(_) => Request::Symbols { names },
         };
         request.write(id, room).map(|written| written.len())
     }
@@ -277,10 +312,11 @@ impl Session {
 
 impl Session {
     /// Whether it cannot go on when a request of its own ends like this. The time is asked again
-    /// with the next heartbeat, and the symbols of a session that is up the next time.
+    /// with the next heartbeat, and the symbols of a session that is up the next time, as is one
+    /// that was added.
     pub(super) fn fails(&self, step: SessionStep, outcome: Outcome) -> bool {
         let can_wait = match step {
-            SessionStep::Time => true,
+            SessionStep::Time | SessionStep::Symbol(_) => true,
             SessionStep::Symbols => self.phase == Phase::Up,
             SessionStep::LogOn | SessionStep::UserData => false,
         };

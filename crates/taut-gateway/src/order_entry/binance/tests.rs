@@ -1,5 +1,6 @@
 //! Binance's WebSocket API on messages, and a session that speaks it.
 
+mod copies;
 mod fix;
 mod fix_mutated;
 mod mutated;
@@ -99,6 +100,15 @@ impl Line {
     }
 
     fn log_on(&mut self) {
+        let symbols = r#"{"id":,"method":"exchangeInfo","params":{"symbols":["BTCUSDT"]}}"#;
+        assert_eq!(self.begin(), symbols);
+        assert!(!self.handler.is_up());
+        assert_eq!(self.answer(SYMBOLS), [VenueEvent::LoggedOn]);
+        assert!(self.handler.is_up());
+    }
+
+    /// A session up to the question about symbols, which is to be answered.
+    fn begin(&mut self) -> String {
         assert_eq!(self.next(), r#"{"id":,"method":"time"}"#);
         assert!(self.next().is_empty(), "nothing before the time is known");
         let time = VENUE_MS + (self.now.mono - START.mono).0 as u64 / 1_000_000;
@@ -108,11 +118,7 @@ impl Line {
         assert_eq!(self.answer(r#"{"apiKey":"key"}"#), []);
         assert_eq!(self.next(), r#"{"id":,"method":"userDataStream.subscribe"}"#);
         assert_eq!(self.answer(r#"{"subscriptionId":0}"#), []);
-        let symbols = r#"{"id":,"method":"exchangeInfo","params":{"symbols":["BTCUSDT"]}}"#;
-        assert_eq!(self.next(), symbols);
-        assert!(!self.handler.is_up());
-        assert_eq!(self.answer(SYMBOLS), [VenueEvent::LoggedOn]);
-        assert!(self.handler.is_up());
+        self.next()
     }
 
     fn reconnect(&mut self) {

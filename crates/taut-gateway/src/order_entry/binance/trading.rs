@@ -108,8 +108,19 @@ impl Trading {
         })
     }
 
+    /// There is one more instrument behind the others, or in the place of one that did not come to
+    /// be.
+    pub(super) fn add_instrument(&mut self, instrument: &Instrument, name: &str) {
+        let at = instrument.id().0 as usize;
+        self.instruments.truncate(at);
+        self.instruments.push(*instrument);
+        self.symbols.add(instrument, name);
+        self.session.ask_symbol(at);
+    }
+
     pub(super) fn disconnected(&mut self) {
         self.session.disconnected();
+        self.budget.disconnected();
         self.reading.forget();
         self.known.forget_following();
         self.legs.clear();
@@ -331,10 +342,12 @@ impl Trading {
     /// Leaves what the session needs, else the next question that is due.
     pub(super) fn write_questions(&mut self, now: Now, web: &mut Web) {
         let Self { session, symbols, budget, settings, .. } = self;
-        if let Some(step) = session.due()
-            && budget.take(now, step.weight(), 0).is_ok()
+        let kept = settings.kept_for_cancels;
+        let later = || session.due_later().map(|step| (step, kept));
+        if let Some((step, kept)) = session.due().map(|step| (step, 0)).or_else(later)
+            && budget.take(now, step.weight(), kept).is_ok()
         {
-            let names: Vec<&str> = symbols.names().collect();
+            let names: Vec<&str> = symbols.names(step.symbol()).collect();
             let stamp = (web.sent.next(), settings.window_ms);
             if let Some(length) = session.write(now, step, stamp, &names, &mut web.outbox) {
                 web.unsent = length;

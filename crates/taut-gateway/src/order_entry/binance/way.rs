@@ -41,6 +41,13 @@ impl Web {
         Self { sent: Sent::from(ids_from), outbox, unsent: 0 }
     }
 
+    /// There is one more symbol.
+    pub(super) fn add_symbol(&mut self) {
+        let mut outbox = std::mem::take(&mut self.outbox).into_vec();
+        outbox.resize(outbox.len() + SYMBOL_BYTES, 0);
+        self.outbox = outbox.into_boxed_slice();
+    }
+
     /// The connection is gone, and what waited in it.
     pub(super) fn forget(&mut self) {
         self.sent.forget();

@@ -2,7 +2,7 @@
 
 use taut_fix::Now;
 use taut_oms::Order;
-use taut_types::{ClientOrderId, Nanos, RequestId};
+use taut_types::{ClientOrderId, Instrument, InstrumentId, Nanos, RequestId};
 
 use super::settings::BinanceOrderSettings;
 use super::trading::Trading;
@@ -42,6 +42,7 @@ impl OrderHandler for BinanceWs {
         tells_positions: false,
         name_bytes_max: 36,
     };
+    const COMPARES_INSTRUMENTS: bool = true;
 
     fn connected(&mut self, now: Now, _random: [u8; 32], _failed_logons: u32) {
         self.trading.session.connected(now);
@@ -75,6 +76,16 @@ impl OrderHandler for BinanceWs {
 
     fn over(&mut self, order: ClientOrderId) {
         self.trading.over(order);
+    }
+
+    fn add_instrument(&mut self, instrument: &Instrument, name: &str) -> bool {
+        self.trading.add_instrument(instrument, name);
+        self.web.add_symbol();
+        true
+    }
+
+    fn poll_compared(&mut self) -> Option<(InstrumentId, bool)> {
+        self.trading.symbols.poll_compared()
     }
 
     #[inline]

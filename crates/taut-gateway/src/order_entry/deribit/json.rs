@@ -63,7 +63,7 @@ pub struct DeribitJson {
     last_words: LastWords,
     prices: VenuePrices,
     /// The venue's name of each instrument, and its symbol.
-    symbols: Box<[(String, LongText)]>,
+    symbols: Vec<(String, LongText)>,
     /// Whether there is one account alone, as at the venue.
     has_one_account: bool,
 }
@@ -311,6 +311,19 @@ impl OrderHandler for DeribitJson {
 
     fn over(&mut self, order: ClientOrderId) {
         self.known.forget(order);
+    }
+
+    fn add_instrument(&mut self, instrument: &Instrument, name: &str) -> bool {
+        let (at, symbol) = (instrument.id().0 as usize, instrument.symbol());
+        if at > self.symbols.len() {
+            return false;
+        }
+        self.symbols.truncate(at);
+        self.symbols.push((name.to_owned(), ShortText::from(symbol).into()));
+        self.settings.names.resize(at, String::new());
+        self.settings.names.push(name.to_owned());
+        self.prices.add(instrument.id());
+        true
     }
 
     fn set_terms(&mut self, instrument: InstrumentId, terms: &VenueTerms) {

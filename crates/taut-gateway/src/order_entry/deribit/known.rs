@@ -24,6 +24,10 @@ struct KnownOrder {
     asked: [Option<Asked>; REQUESTS_MAX],
 }
 
+/// So many orders that are over are remembered by the venue's names of them: a cancel that crossed
+/// the end of its order is refused by that name alone.
+const OVER_MAX: usize = 128;
+
 /// Orders of ours that are not over, as many as there are places. One without a place is found by
 /// our own name and its answers are taken for notifications, so that the next question settles it.
 #[derive(Debug)]
@@ -31,13 +35,17 @@ pub(super) struct KnownOrders {
     orders: OrderPlaces<KnownOrder>,
     /// Those that the venue has a name of, by it.
     by_venue_id: HashMap<LongText, ClientOrderId>,
+    /// Those that were over last: a ring, and its next place.
+    over: Box<[Option<(LongText, ClientOrderId)>]>,
+    next_over: usize,
 }
 
 impl KnownOrders {
     pub(super) fn with_capacity(capacity: usize) -> Self {
         // Never fuller than half, so that it is not made larger for the places of what is over.
         let by_venue_id = HashMap::with_capacity(capacity * 2);
-        Self { orders: OrderPlaces::with_capacity(capacity), by_venue_id }
+        let over = vec![None; OVER_MAX].into_boxed_slice();
+        Self { orders: OrderPlaces::with_capacity(capacity), by_venue_id, over, next_over: 0 }
     }
 
     /// What the venue calls an order.
@@ -48,6 +56,13 @@ impl KnownOrders {
     /// The order that the venue calls so.
     pub(super) fn order_of(&self, venue_id: &[u8]) -> Option<ClientOrderId> {
         self.by_venue_id.get(&LongText::new(venue_id)?).copied()
+    }
+
+    /// The same of one that was over not long ago.
+    pub(super) fn late_order_of(&self, venue_id: &[u8]) -> Option<ClientOrderId> {
+        let venue_id = LongText::new(venue_id)?;
+        let found = self.over.iter().flatten().find(|(name, _)| *name == venue_id);
+        found.map(|(_, order)| *order)
     }
 
     /// An order of an earlier process, which the venue calls so.
@@ -111,6 +126,8 @@ impl KnownOrders {
     pub(super) fn forget(&mut self, order: ClientOrderId) {
         if let Some(venue_id) = self.orders.remove(order).and_then(|known| known.venue_id) {
             self.by_venue_id.remove(&venue_id);
+            self.over[self.next_over % OVER_MAX] = Some((venue_id, order));
+            self.next_over += 1;
         }
     }
 
@@ -147,6 +164,8 @@ mod tests {
         assert_eq!(known.order_of(b"C"), None);
         known.forget(order);
         assert!(known.is_empty());
+        assert_eq!((known.order_of(b"B"), known.late_order_of(b"B")), (None, Some(order)));
+        assert_eq!((known.late_order_of(b"A"), known.late_order_of(b"")), (None, None));
         known.adopt(other, b"C");
         assert_eq!(known.order_of(b"C"), Some(other));
     }

@@ -7,11 +7,17 @@ use crate::stream::VenueTerms;
 
 /// What the venue says of each instrument, where it has said something.
 #[derive(Debug)]
-pub(super) struct VenuePrices(Box<[Option<VenueTerms>]>);
+pub(super) struct VenuePrices(Vec<Option<VenueTerms>>);
 
 impl VenuePrices {
     pub(super) fn of(instruments: usize) -> Self {
-        Self(vec![None; instruments].into())
+        Self(vec![None; instruments])
+    }
+
+    /// There is one more instrument, with this number.
+    pub(super) fn add(&mut self, instrument: InstrumentId) {
+        self.0.truncate(instrument.0 as usize);
+        self.0.resize(instrument.0 as usize + 1, None);
     }
 
     pub(super) fn set(&mut self, instrument: InstrumentId, terms: &VenueTerms) {

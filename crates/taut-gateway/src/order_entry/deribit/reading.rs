@@ -236,7 +236,9 @@ fn charges(message: &Received<'_>) -> Charges {
 /// A request to cancel or to replace that was refused. It names the order, as we or as the venue
 /// calls it.
 fn refused(message: &Received<'_>, known: &mut KnownOrders) -> ChangeRefused {
-    let order = order_of(message, known);
+    // The end of the order may have crossed the request.
+    let late = || [41, 11].into_iter().find_map(|tag| known.late_order_of(message.value(tag)?));
+    let order = order_of(message, known).or_else(late);
     let kind = match message.value(434) {
         Some(b"1") => Some(RequestKind::Cancel),
         Some(b"2") => Some(RequestKind::Modify),

@@ -369,6 +369,21 @@ fn refusals_name_the_order_and_what_was_refused() {
     );
 }
 
+/// The report of the end comes first, and the refusal names the order as the venue does.
+#[test]
+fn a_refusal_of_a_cancel_that_crossed_the_end_of_its_order_is_its_answer() {
+    let mut line = Line::up();
+    line.create();
+    line.report(&working("success"));
+    assert_eq!(line.cancel(), "35=F|41=USDC-1|");
+    line.report("35=8|527=9|11=USDC-1|41={7}|150=F|39=2|32=2|14=2|231=10");
+    line.handler.over(ORDER);
+    let heard = line.hear("35=9|41=USDC-1|39=2|102=0|434=1|58=already_closed");
+    let [VenueEvent::ChangeRefused(refused)] = heard[..] else { panic!("{heard:?}") };
+    assert_eq!(refused.request, Some(RequestId { order: ORDER, version: 0 }));
+    assert_eq!((refused.kind, refused.is_over), (Some(RequestKind::Cancel), true));
+}
+
 #[test]
 fn a_refused_replacement_is_no_refused_order() {
     let mut line = Line::up();

@@ -32,6 +32,8 @@ pub(super) enum Asked {
         after: Option<LongText>,
         told: u32,
     },
+    /// What the account holds.
+    Positions,
 }
 
 impl Asked {
@@ -41,7 +43,9 @@ impl Asked {
     fn is_same(self, other: Self) -> bool {
         match (self, other) {
             (Self::Order(one, _), Self::Order(other, _)) => one.order == other.order,
-            (Self::Open { .. }, Self::Open { .. }) | (Self::Time, Self::Time) => true,
+            (Self::Open { .. }, Self::Open { .. })
+            | (Self::Time, Self::Time)
+            | (Self::Positions, Self::Positions) => true,
             _ => false,
         }
     }
@@ -159,6 +163,7 @@ impl Questions {
                     let after = after.as_ref().map_or(&b""[..], LongText::as_bytes);
                     Asking::Open { after }.write(asker, &mut self.outbox)
                 }
+                Asked::Positions => Asking::Positions.write(asker, &mut self.outbox),
             };
             if let Some(written) = written {
                 self.unsent = written.len();

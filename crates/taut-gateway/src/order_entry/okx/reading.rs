@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 use taut_fix::{Charges, Currency, Liquidity, LongText};
 use taut_market_data::MarketDataError;
 use taut_oms::{ExecId, OrderEvent as E, OrderState as S, RequestKind};
-use taut_order_entry::okx::{Order, OrderState, read_orders, reject};
+use taut_order_entry::okx::{Order, OrderState, read_orders, read_positions, reject};
 use taut_types::{ClientOrderId, Nanos, Price, Qty, RequestId};
 
-use crate::order_entry::handler::{ChangeRefused, OfAll, VenueEvent, VenueReport};
+use crate::order_entry::handler::{ChangeRefused, OfAll, VenueEvent, VenuePosition, VenueReport};
 use crate::order_entry::places::OrderPlaces;
 
 /// Events of a message that there is room for: a longer list of orders allocates.
@@ -95,6 +95,33 @@ impl Reading {
             self.order(&order, As::OfAll, known);
         })?;
         Ok(page)
+    }
+
+    /// What the account holds of these instruments, by the venue's names and our symbols.
+    pub(super) fn positions(
+        &mut self,
+        data: &[u8],
+        (names, symbols): (&[String], &[LongText]),
+    ) -> Result<(), MarketDataError> {
+        read_positions(data, |position| {
+            let mut all = names.iter().zip(symbols);
+            let named = all.find(|(name, _)| name.as_bytes() == position.instrument);
+            let Some((_, symbol)) = named else { return };
+            let held = Qty { mantissa: position.size.mantissa.saturating_abs(), ..position.size };
+            let (long, short) = match position.size.mantissa < 0 {
+                true => (Qty::ZERO, held),
+                false => (held, Qty::ZERO),
+            };
+            self.events.push_back(VenueEvent::Position(VenuePosition {
+                account: None,
+                symbol: *symbol,
+                long,
+                short,
+                price: position.mark_price.unwrap_or(Price(0)),
+            }));
+        })?;
+        self.push(VenueEvent::AllPositionsTold);
+        Ok(())
     }
 
     /// There are no open orders.

@@ -1,6 +1,9 @@
 //! OKX's JSON on messages and HTTP bodies, and a session that speaks it.
 
+mod added;
+mod faults;
 mod mutated;
+mod positions;
 
 use taut_fix::CompId;
 use taut_oms::{ExecId, OrderEvent, OrderState, Rate, VenueReject};
@@ -63,7 +66,11 @@ struct Line {
 
 impl Line {
     fn new(settings: OkxOrderSettings) -> Self {
-        let mut handler = OkxWs::new(&config(), settings).unwrap();
+        Self::with(&config(), settings)
+    }
+
+    fn with(config: &GatewayConfig, settings: OkxOrderSettings) -> Self {
+        let mut handler = OkxWs::new(config, settings).unwrap();
         handler.connected(START, [7; 32], 0);
         Self { handler, now: START }
     }
@@ -71,21 +78,25 @@ impl Line {
     /// A session that is up.
     fn up() -> Self {
         let mut line = Self::new(settings());
-        assert_eq!(line.next(), "", "nothing is signed before the time is known");
-        assert!(line.asks().starts_with("GET /api/v5/public/time HTTP/1.1\r\nHost: www.okx.com"));
-        assert_eq!(line.asks(), "", "one question at a time");
-        assert_eq!(line.body(r#"{"code":"0","data":[{"ts":"1554883485000"}],"msg":""}"#), []);
-        // What is signed has the venue's time: here two minutes ahead.
-        let login = line.next();
-        assert!(login.contains(r#""op":"login""#) && login.contains(r#""1554883485""#), "{login}");
-        assert_eq!(line.next(), "");
-        assert_eq!(line.hear(r#"{"event":"login","code":"0","msg":"","connId":"a"}"#), []);
-        assert!(line.next().contains(r#""channel":"orders","instType":"ANY""#));
-        assert!(!line.handler.is_up());
-        let granted = r#"{"event":"subscribe","arg":{"channel":"orders","instType":"ANY"}}"#;
-        assert_eq!(line.hear(granted), [VenueEvent::LoggedOn]);
-        assert!(line.handler.is_up());
+        line.log_on();
         line
+    }
+
+    fn log_on(&mut self) {
+        assert_eq!(self.next(), "", "nothing is signed before the time is known");
+        assert!(self.asks().starts_with("GET /api/v5/public/time HTTP/1.1\r\nHost: www.okx.com"));
+        assert_eq!(self.asks(), "", "one question at a time");
+        assert_eq!(self.body(r#"{"code":"0","data":[{"ts":"1554883485000"}],"msg":""}"#), []);
+        // What is signed has the venue's time: here two minutes ahead.
+        let login = self.next();
+        assert!(login.contains(r#""op":"login""#) && login.contains(r#""1554883485""#), "{login}");
+        assert_eq!(self.next(), "");
+        assert_eq!(self.hear(r#"{"event":"login","code":"0","msg":"","connId":"a"}"#), []);
+        assert!(self.next().contains(r#""channel":"orders","instType":"ANY""#));
+        assert!(!self.handler.is_up());
+        let granted = r#"{"event":"subscribe","arg":{"channel":"orders","instType":"ANY"}}"#;
+        assert_eq!(self.hear(granted), [VenueEvent::LoggedOn]);
+        assert!(self.handler.is_up());
     }
 
     /// Time goes by; what became due.

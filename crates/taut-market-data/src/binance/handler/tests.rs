@@ -292,10 +292,12 @@ fn a_best_price_behind_the_snapshot_is_told_as_unknown_and_a_new_snapshot_is_ask
 fn what_is_malformed_is_counted_and_changes_nothing() {
     let mut rig = sound();
     let hash = rig.feed.book(ID).unwrap().state_hash();
-    for frame in ["", "{", r#"{"e":"depthUpdate","s":"BTCUSDT","U":14,"u":13,"b":[],"a":[]}"#] {
+    // The last one is a page for people.
+    let wrong = r#"{"e":"depthUpdate","s":"BTCUSDT","U":14,"u":13,"b":[],"a":[]}"#;
+    for frame in ["", "{", wrong, "<html>\r\n<body>502 Bad Gateway</body>\r\n</html>\r\n"] {
         assert_eq!(rig.take(Source::LINE_A, frame), []);
     }
-    assert_eq!(rig.feed.counters().malformed, 3);
+    assert_eq!(rig.feed.counters().malformed, 4);
     assert_eq!(rig.feed.book(ID).unwrap().state_hash(), hash);
 }
 

@@ -69,7 +69,7 @@ fn an_instrument_that_is_added_gets_its_book_and_the_others_go_on_in_between() {
         while !feed.is_whole() {
             take(&mut feed, &frames(&mut publisher, true), &mut |_| {});
         }
-        assert_eq!(feed.follow(&own(2, 0), InstrumentId(0)), Ok(()));
+        assert_eq!(feed.follow(&own(2, 0), InstrumentId(0), b""), Ok(()));
         assert!(!feed.is_whole() && feed.book(InstrumentId(2)).is_some());
         // Without a snapshot it has no book, and what the others tell is as before.
         let (mut others, mut new) = (0, Vec::new());
@@ -113,14 +113,14 @@ fn an_instrument_that_is_added_gets_its_book_and_the_others_go_on_in_between() {
 fn an_instrument_without_room_or_with_a_number_that_is_taken_changes_nothing() {
     let mut feed = feed();
     let taken = |number| Err(FollowError::SameNumber(InstrumentId(number)));
-    assert_eq!(feed.follow(&own(2, 0), InstrumentId(3)), taken(3));
-    assert_eq!(feed.follow(&own(1, 0), InstrumentId(0)), taken(1));
+    assert_eq!(feed.follow(&own(2, 0), InstrumentId(3), b""), taken(3));
+    assert_eq!(feed.follow(&own(1, 0), InstrumentId(0), b""), taken(1));
     let high = InstrumentId(1 << 20 | 1);
-    assert_eq!(feed.follow(&own(2, 0), high), Err(FollowError::NumberTooHigh(high)));
+    assert_eq!(feed.follow(&own(2, 0), high, b""), Err(FollowError::NumberTooHigh(high)));
     assert!(feed.book(InstrumentId(2)).is_none());
     let events_max = feed.events_max();
-    assert_eq!(feed.follow(&own(2, 0), InstrumentId(1 << 20)), Ok(()));
-    assert_eq!(feed.follow(&own(3, 2), InstrumentId(2)), Err(FollowError::Full));
+    assert_eq!(feed.follow(&own(2, 0), InstrumentId(1 << 20), b""), Ok(()));
+    assert_eq!(feed.follow(&own(3, 2), InstrumentId(2), b""), Err(FollowError::Full));
     assert_eq!(feed.events_max(), events_max, "there was room for its events from the beginning");
     assert_eq!(feed.stale_count(), 3);
 }
@@ -137,7 +137,7 @@ fn neither_the_addition_nor_what_comes_behind_it_takes_memory() {
     let new = own(2, 2);
     let mut told = 0;
     let measured = allocation_counter::measure(|| {
-        assert_eq!(feed.follow(&new, InstrumentId(2)), Ok(()));
+        assert_eq!(feed.follow(&new, InstrumentId(2), b""), Ok(()));
         take(&mut feed, &later, &mut |event| told += u32::from(event.instrument == new.id()));
     });
     assert!(feed.is_whole() && told > 20, "{told}");

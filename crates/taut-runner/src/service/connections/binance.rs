@@ -1,11 +1,15 @@
-//! Binance's spot market: combined streams, snapshots over the WebSocket API, orders over that or
-//! over FIX.
+//! Binance: combined streams in JSON or SBE, snapshots over the WebSocket API, orders over that or
+//! over FIX; of USD-margined futures the market data.
 
+use std::path::Path;
+
+use taut_fix_engine::TlsSettings;
 use taut_gateway::{
-    BinanceFix, BinanceOrderSettings, BinanceWs, FeedInput, FeedStreams, SecondConnection,
-    SnapshotLimits, StreamAddress, Transport,
+    BinanceFix, BinanceOrderSettings, BinanceWs, CopiedVenue, FeedInput, FeedStreams,
+    SecondConnection, SnapshotLimits, StreamAddress, SymbolStreams, Transport,
 };
-use taut_market_data::binance::{BinanceConfig, BinanceFeeds};
+use taut_market_data::binance::{BinanceConfig, BinanceFeeds, Encoding};
+use taut_net::system_roots;
 use taut_oms::Rate;
 use taut_types::{Instrument, Nanos};
 
@@ -13,7 +17,10 @@ use super::address::{Named, Served, WebSocketAt, look_up, trust, url_mistake, we
 use super::parts::{Connections, MarketData, OrderRoute, config, refused};
 use crate::error::RunnerError;
 use crate::mistakes::Mistake;
-use crate::service::binance::{BinanceInterval, BinanceKeys, BinanceOrders};
+use crate::service::binance::{
+    BinanceEncoding, BinanceInterval, BinanceKeys, BinanceMarket, BinanceOrders,
+};
+use crate::service::copy_reader::CopyReaderKeys;
 use crate::service::file::GatewayFile;
 use crate::service::secret::CredentialKind;
 use crate::settings::comp_id;
@@ -31,13 +38,17 @@ const FIX_HEARTBEAT_S_MAX: u32 = 60;
 const HEARTBEAT_S_MIN: u32 = 5;
 /// What the question about all open orders costs.
 const OPEN_ORDERS_WEIGHT: u32 = 200;
+/// Where a request for the SBE streams shows the API key.
+const KEY_HEADER: &str = "X-MBX-APIKEY";
+/// Levels a side that a snapshot of futures can be asked for.
+const USD_M_LEVELS: [u32; 7] = [5, 10, 20, 50, 100, 500, 1_000];
 /// Updates of a book that are kept until its snapshot comes.
 const UPDATES_KEPT: usize = 1 << 12;
 
 impl BinanceKeys {
     pub(super) fn mistakes(&self, file: &GatewayFile) -> Vec<Mistake> {
         let mut mistakes = Vec::new();
-        for (key, url) in [("binance.streams", &self.streams), ("binance.api", &self.api)] {
+        for (key, url) in [("binance.streams", self.streams()), ("binance.api", self.api())] {
             mistakes.extend(url_mistake(key, url).map(Mistake::from));
         }
         if !(5..=5_000).contains(&self.snapshot_levels) {
@@ -88,14 +99,70 @@ impl BinanceKeys {
             let value = self.snapshot_weight_burst;
             mistakes.push(Mistake::new("binance.snapshot_weight_burst", value, remedy));
         }
-        let kind = file.session.credentials.as_ref().map(|credentials| credentials.kind);
-        if !file.is_paper && kind != Some(CredentialKind::Binance) {
-            let text = "[session.credentials] of kind \"binance\" must say who trades: username is \
-                        the API key, password is where its private key is, Ed25519 in PEM; on \
-                        paper, with `--paper`, nobody has to";
-            mistakes.push(Mistake::told("session.credentials", text));
+        match self.market {
+            BinanceMarket::SpotMarket => mistakes.extend(self.mistake_of_key(file)),
+            BinanceMarket::UsdM => mistakes.extend(self.mistakes_of_futures(file.is_paper)),
+        }
+        if self.encoding == BinanceEncoding::Sbe && self.interval == BinanceInterval::EverySecond {
+            let remedy = "left out with encoding = \"sbe\", whose changes come each 50 ms";
+            mistakes.push(Mistake::new("binance.interval", "1000ms", remedy));
         }
         mistakes
+    }
+
+    /// What the futures market has not.
+    fn mistakes_of_futures(&self, is_paper: bool) -> Vec<Mistake> {
+        let mut mistakes = Vec::new();
+        if !is_paper {
+            let text = "binance.market = usd-m: no order leaves for futures; trade on paper, with \
+                        `--paper`, or at market = \"spot\"";
+            mistakes.push(Mistake::told("binance.market", text));
+        }
+        if self.encoding == BinanceEncoding::Sbe {
+            let remedy = "json: futures have no streams in SBE";
+            mistakes.push(Mistake::new("binance.encoding", "sbe", remedy));
+        } else if self.interval == BinanceInterval::EverySecond {
+            mistakes.push(Mistake::new("binance.interval", "1000ms", "100ms for futures"));
+        }
+        if !USD_M_LEVELS.contains(&self.snapshot_levels) {
+            let remedy = "5, 10, 20, 50, 100, 500 or 1000 for futures";
+            mistakes.push(Mistake::new("binance.snapshot_levels", self.snapshot_levels, remedy));
+        }
+        mistakes
+    }
+
+    /// Whether the venue wants to know who asks for market data.
+    pub(super) fn needs_key(&self) -> bool {
+        self.market == BinanceMarket::SpotMarket && self.encoding == BinanceEncoding::Sbe
+    }
+
+    fn mistake_of_key(&self, file: &GatewayFile) -> Option<Mistake> {
+        if file.is_paper && !self.needs_key() {
+            return None;
+        }
+        let key = file.session.credentials.as_ref();
+        let Some(key) = key.filter(|key| key.kind == CredentialKind::Binance) else {
+            let further = match (file.is_paper, self.needs_key()) {
+                (true, _) => {
+                    "; encoding = \"sbe\" needs the API key also on paper, where the private one \
+                     is not read; encoding = \"json\" needs none there"
+                }
+                (false, true) => "",
+                (false, false) => "; on paper, with `--paper`, nobody has to",
+            };
+            let text = format!(
+                "[session.credentials] of kind \"binance\" must say who trades: username is the \
+                 API key, password is where its private key is, Ed25519 in PEM{further}"
+            );
+            return Some(Mistake::told("session.credentials", text));
+        };
+        let is_shown =
+            !key.username.is_empty() && key.username.bytes().all(|it| it.is_ascii_graphic());
+        (self.needs_key() && !is_shown).then(|| {
+            let text = "session.credentials.username: must be the API key, letters and digits: \
+                        the SBE streams want it in the header X-MBX-APIKEY";
+            Mistake::told("session.credentials", text)
+        })
     }
 
     fn fix_mistakes(&self) -> Vec<Mistake> {
@@ -105,12 +172,7 @@ impl BinanceKeys {
             let value = self.heartbeat_seconds;
             mistakes.push(Mistake::new("binance.heartbeat_seconds", value, remedy));
         }
-        let sender = &self.fix_sender_comp_id;
-        let is_named = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-        if !(1..=SENDER_BYTES_MAX).contains(&sender.len()) || !sender.bytes().all(is_named) {
-            let remedy = "one to eight letters, digits, - and _";
-            mistakes.push(Mistake::new("binance.fix_sender_comp_id", sender, remedy));
-        }
+        mistakes.extend(sender_mistake("binance.fix_sender_comp_id", &self.fix_sender_comp_id));
         let port = self.fix.rsplit_once(':').and_then(|(_, port)| port.parse::<u16>().ok());
         if port.is_none() {
             mistakes.push(Mistake::new("binance.fix", &self.fix, "HOST:PORT"));
@@ -119,8 +181,27 @@ impl BinanceKeys {
     }
 
     pub(super) fn explain(&self, say: &mut impl FnMut(&str, String)) {
-        let Self { streams, api, snapshot_levels, .. } = self;
-        let Self { orders_per_second, orders_burst, orders_per_day, .. } = self;
+        let (api, snapshot_levels) = (self.api(), self.snapshot_levels);
+        match self.market {
+            BinanceMarket::SpotMarket => self.explain_orders(say),
+            BinanceMarket::UsdM => {
+                say("orders", "none leave: market data of futures, for paper".to_owned());
+            }
+        }
+        say("market data", format!("{} at {}", self.channel("SYMBOL"), self.streams()));
+        if self.encoding == BinanceEncoding::Sbe {
+            say("", "in SBE; the API key is shown there".to_owned());
+        }
+        say("", format!("snapshots of {snapshot_levels} levels a side at {api}"));
+        let SnapshotLimits { weight, rate } = self.snapshot_limits();
+        let minute = u64::from(rate.per_second) * 60 + u64::from(rate.burst);
+        let (at_once, a_minute) = (rate.burst / weight, minute / u64::from(weight));
+        say("", format!("at most {at_once} of them at once and {a_minute} in a minute"));
+    }
+
+    fn explain_orders(&self, say: &mut impl FnMut(&str, String)) {
+        let (api, Self { orders_per_second, orders_burst, orders_per_day, .. }) =
+            (self.api(), self);
         match self.orders {
             BinanceOrders::Json => say("orders", format!("the WebSocket API at {api}")),
             BinanceOrders::Fix => {
@@ -132,12 +213,6 @@ impl BinanceKeys {
         let ten_seconds = u64::from(*orders_per_second) * 10 + u64::from(*orders_burst);
         let rate = format!("{ten_seconds} in ten seconds, {orders_burst} of them at once");
         say("", format!("{rate}, {orders_per_day} a day"));
-        say("market data", format!("{} at {streams}", self.channel("SYMBOL")));
-        say("", format!("snapshots of {snapshot_levels} levels a side at {api}"));
-        let SnapshotLimits { weight, rate } = self.snapshot_limits();
-        let minute = u64::from(rate.per_second) * 60 + u64::from(rate.burst);
-        let (at_once, a_minute) = (rate.burst / weight, minute / u64::from(weight));
-        say("", format!("at most {at_once} of them at once and {a_minute} in a minute"));
     }
 
     /// Orders over the WebSocket API.
@@ -146,7 +221,7 @@ impl BinanceKeys {
         file: &GatewayFile,
         market_data: MarketData<BinanceFeeds>,
     ) -> Result<Connections<BinanceFeeds, BinanceWs>, RunnerError> {
-        let at = web_socket("binance.api", &self.api, self.address, self.ca.as_deref())?;
+        let at = web_socket("binance.api", self.api(), self.address, self.ca.as_deref())?;
         let route = OrderRoute {
             address: at.found.first,
             others: at.found.others.clone(),
@@ -167,7 +242,7 @@ impl BinanceKeys {
         file: &GatewayFile,
         market_data: MarketData<BinanceFeeds>,
     ) -> Result<Connections<BinanceFeeds, BinanceFix>, RunnerError> {
-        let at = web_socket("binance.api", &self.api, self.address, self.ca.as_deref())?;
+        let at = web_socket("binance.api", self.api(), self.address, self.ca.as_deref())?;
         let found = look_up("binance.fix", &self.fix)?;
         let name = self.fix.rsplit_once(':').map_or(self.fix.as_str(), |(host, _)| host);
         let transport = match self.fix_tls {
@@ -194,6 +269,53 @@ impl BinanceKeys {
         Ok(Connections { config, market_data, orders, tap: None })
     }
 
+    /// What is wrong with who reads its drop copies.
+    pub(super) fn copy_mistakes(&self, keys: &CopyReaderKeys) -> Vec<Mistake> {
+        let mut mistakes = Vec::new();
+        let key = |name: &str| format!("drop_copy_reader.{name}");
+        let sender = &keys.sender_comp_id;
+        mistakes.extend(sender_mistake(&key("sender_comp_id"), sender));
+        if self.orders == BinanceOrders::Fix && *sender == self.fix_sender_comp_id {
+            let remedy = "another name than binance.fix_sender_comp_id: each session has its own";
+            mistakes.push(Mistake::new(&key("sender_comp_id"), sender, remedy));
+        }
+        let seconds = u32::from(keys.heartbeat_seconds);
+        if !(HEARTBEAT_S_MIN..=FIX_HEARTBEAT_S_MAX).contains(&seconds) {
+            let remedy = format!("from {HEARTBEAT_S_MIN} to {FIX_HEARTBEAT_S_MAX} at Binance");
+            mistakes.push(Mistake::new(&key("heartbeat_seconds"), seconds, remedy));
+        }
+        if let Some(target) = keys.target_comp_id.as_ref().filter(|target| *target != FIX_SERVER) {
+            let remedy = format!("left out: at Binance it is {FIX_SERVER}");
+            mistakes.push(Mistake::new(&key("target_comp_id"), target, remedy));
+        }
+        if let Some(store) = &keys.store {
+            let remedy = "left out: at Binance the numbers begin at 1 with each connection";
+            mistakes.push(Mistake::new(&key("store"), store.display(), remedy));
+        }
+        mistakes
+    }
+
+    /// Its drop copies, and TargetCompID (56) there.
+    pub(super) fn copies(
+        &self,
+        file: &GatewayFile,
+    ) -> Result<(CopiedVenue, &'static str), RunnerError> {
+        let credentials = file.session.credentials.as_ref().ok_or_else(|| {
+            let text = "drop_copy_reader: [session.credentials] must say who reads";
+            RunnerError::Settings(text.to_owned())
+        })?;
+        let ca = self.ca.as_deref();
+        let tls = || -> Result<TlsSettings, RunnerError> {
+            // For words about a certificate.
+            let roots = ca.map(Path::to_path_buf);
+            let trusted = roots.or_else(|| system_roots().map(Path::to_path_buf));
+            let (config, trusted) = (trust(ca, &[])?, trusted.unwrap_or_default());
+            Ok(TlsSettings { config, server_name: None, trusted })
+        };
+        let tls = self.fix_tls.then(tls).transpose()?;
+        Ok((CopiedVenue::Binance { credentials: credentials.build()?, tls }, FIX_SERVER))
+    }
+
     fn settings(&self, file: &GatewayFile) -> BinanceOrderSettings {
         BinanceOrderSettings {
             names: file.instruments.iter().map(|it| it.venue_name().to_owned()).collect(),
@@ -209,7 +331,11 @@ impl BinanceKeys {
     fn snapshot_limits(&self) -> SnapshotLimits {
         let rate =
             Rate { per_second: self.snapshot_weight_per_second, burst: self.snapshot_weight_burst };
-        SnapshotLimits { rate, ..SnapshotLimits::of_levels(self.snapshot_levels) }
+        let limits = match self.market {
+            BinanceMarket::SpotMarket => SnapshotLimits::of_levels(self.snapshot_levels),
+            BinanceMarket::UsdM => SnapshotLimits::of_usd_m_levels(self.snapshot_levels),
+        };
+        SnapshotLimits { rate, ..limits }
     }
 
     /// Where it is by name.
@@ -220,18 +346,34 @@ impl BinanceKeys {
         };
         let fix = Named { host: self.fix.clone(), served: Served::Orders };
         let fix = Some(fix).filter(|_| self.orders == BinanceOrders::Fix);
-        let urls =
-            [(&self.streams, Served::Stream), (&self.api, Served::Snapshots), (&self.api, at_api)];
+        let urls = [
+            (self.streams(), Served::Stream),
+            (self.api(), Served::Snapshots),
+            (self.api(), at_api),
+        ];
         let of_urls =
             urls.into_iter().filter_map(|(url, served)| Named::of_url(url, self.address, served));
         of_urls.chain(fix).collect()
     }
 
     fn channel(&self, symbol: &str) -> String {
-        match self.interval {
-            BinanceInterval::Every100Ms => format!("{symbol}@depth@100ms"),
-            BinanceInterval::EverySecond => format!("{symbol}@depth"),
+        match (self.encoding, self.interval) {
+            (BinanceEncoding::Json, BinanceInterval::Every100Ms) => format!("{symbol}@depth@100ms"),
+            (BinanceEncoding::Json, BinanceInterval::EverySecond) | (BinanceEncoding::Sbe, _) => {
+                format!("{symbol}@depth")
+            }
         }
+    }
+
+    /// How each symbol is followed.
+    fn symbols(&self) -> SymbolStreams {
+        let snapshot_request = format!(
+            "{{\"id\":{{id}},\"method\":\"depth\",\
+             \"params\":{{\"symbol\":\"{{name}}\",\"limit\":{}}}}}",
+            self.snapshot_levels
+        );
+        let streams = vec![self.channel("{name}"), "{name}@trade".to_owned()];
+        SymbolStreams { streams, snapshot_request }
     }
 
     pub(super) fn market_data(
@@ -241,16 +383,24 @@ impl BinanceKeys {
         now: Nanos,
     ) -> Result<MarketData<BinanceFeeds>, RunnerError> {
         let names: Vec<&str> = file.instruments.iter().map(|it| it.venue_name()).collect();
-        let channels: Vec<String> = names
-            .iter()
-            .map(|name| name.to_ascii_lowercase())
-            .map(|name| format!("{}/{name}@trade", self.channel(&name)))
-            .collect();
+        let symbols = self.symbols();
+        let channels: Vec<String> =
+            names.iter().flat_map(|name| symbols.streams_of(name)).collect();
         let ca = self.ca.as_deref();
-        let url = format!("{}/stream?streams={}", self.streams, channels.join("/"));
+        // Streams of futures are apart by what they have; where they were before, nothing comes.
+        let path = match self.market {
+            BinanceMarket::SpotMarket => "/stream",
+            BinanceMarket::UsdM => "/public/stream",
+        };
+        let url = format!("{}{path}?streams={}", self.streams(), channels.join("/"));
         let stream = web_socket("binance.streams", &url, self.address, ca)?;
-        let snapshot = web_socket("binance.api", &self.api, self.address, ca)?;
+        let snapshot = web_socket("binance.api", self.api(), self.address, ca)?;
+        let encoding = match self.encoding {
+            BinanceEncoding::Json => Encoding::Json,
+            BinanceEncoding::Sbe => Encoding::Sbe,
+        };
         let config = |instrument: &Instrument| BinanceConfig {
+            encoding,
             level_capacity: file.gateway.levels,
             updates_kept_max: UPDATES_KEPT,
             silence: Nanos::from_millis(self.silence_ms.into()),
@@ -259,21 +409,21 @@ impl BinanceKeys {
         };
         let configs: Vec<(&str, BinanceConfig)> =
             names.iter().copied().zip(instruments.iter().map(config)).collect();
-        let handler = BinanceFeeds::new(&configs, now)
+        let mut handler = BinanceFeeds::new(&configs, now)
             .map_err(|error| RunnerError::run("[[instruments]]", error))?;
-        let request = |(number, name): (usize, &&str)| {
-            format!(
-                "{{\"id\":{number},\"method\":\"depth\",\
-                 \"params\":{{\"symbol\":\"{name}\",\"limit\":{}}}}}",
-                self.snapshot_levels
-            )
-        };
+        handler.reserve_instruments(file.instruments_max().saturating_sub(instruments.len()));
+        let request = |(number, name): (usize, &&str)| symbols.snapshot_request_of(number, name);
         let tls = stream.tls.clone().or_else(|| snapshot.tls.clone());
+        let mut stream = at(stream);
+        let key = file.session.credentials.as_ref().filter(|_| self.needs_key());
+        let shown = key.map(|key| (KEY_HEADER.to_owned(), key.username.clone()));
+        stream.headers = shown.into_iter().collect();
         let input = FeedInput::Streams(FeedStreams {
-            stream: at(stream),
+            stream,
             snapshot: at(snapshot),
             snapshot_requests: names.iter().enumerate().map(request).collect(),
             snapshot_limits: self.snapshot_limits(),
+            symbols: Some(symbols.clone()),
             silence: Nanos::from_millis(self.silence_ms.into()),
             renewed_after: FeedStreams::RENEWED_AFTER,
             tls,
@@ -282,7 +432,18 @@ impl BinanceKeys {
     }
 }
 
+/// What is wrong with a SenderCompID (49) of its FIX interface.
+fn sender_mistake(key: &str, sender: &str) -> Option<Mistake> {
+    let is_named = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    let fits = (1..=SENDER_BYTES_MAX).contains(&sender.len()) && sender.bytes().all(is_named);
+    let remedy = "one to eight letters, digits, - and _";
+    (!fits).then(|| Mistake::new(key, sender, remedy))
+}
+
 fn at(web_socket: WebSocketAt) -> StreamAddress {
     let WebSocketAt { found, url, .. } = web_socket;
     found.stream(url)
 }
+
+#[cfg(test)]
+mod tests;

@@ -15,7 +15,7 @@ use super::address::{Named, Served, WebSocketAt, look_up, trust, url_mistake, we
 use super::parts::{Connections, MarketData, OrderRoute, config, refused};
 use crate::error::RunnerError;
 use crate::mistakes::Mistake;
-use crate::service::deribit::{DeribitInterval, DeribitKeys, DeribitOrders};
+use crate::service::deribit::{DeribitBook, DeribitInterval, DeribitKeys, DeribitOrders};
 use crate::service::file::GatewayFile;
 use crate::service::secret::CredentialKind;
 use crate::settings::comp_id;
@@ -37,6 +37,7 @@ impl DeribitKeys {
         for (key, _) in not_zero.iter().filter(|(_, value)| *value == 0) {
             mistakes.push(Mistake::new(&format!("deribit.{key}"), 0, "above 0"));
         }
+        mistakes.extend(self.book_mistakes());
         if self.heartbeat_seconds < 10 {
             let value = self.heartbeat_seconds;
             mistakes.push(Mistake::new("deribit.heartbeat_seconds", value, "at least 10"));
@@ -71,6 +72,24 @@ impl DeribitKeys {
         mistakes
     }
 
+    /// What is wrong with how books are told.
+    fn book_mistakes(&self) -> Vec<Mistake> {
+        let mut mistakes = Vec::new();
+        if !matches!(self.depth, 1 | 10 | 20) {
+            mistakes.push(Mistake::new("deribit.depth", self.depth, "1, 10 or 20"));
+        }
+        let is_step = self.group.parse::<u32>().is_ok_and(|step| step > 0);
+        if self.group != "none" && !is_step {
+            let remedy = "\"none\", or a whole number in quotes";
+            mistakes.push(Mistake::new("deribit.group", &self.group, remedy));
+        }
+        if self.book == DeribitBook::Grouped && self.interval == DeribitInterval::Raw {
+            let remedy = "\"100ms\" or \"agg2\": grouped books are not told change by change";
+            mistakes.push(Mistake::new("deribit.interval", "raw", remedy));
+        }
+        mistakes
+    }
+
     pub(super) fn explain(&self, say: &mut impl FnMut(&str, String)) {
         let cancels = if self.cancel_on_disconnect { "are cancelled" } else { "stay" };
         let over = match self.orders {
@@ -89,7 +108,16 @@ impl DeribitKeys {
         let Self { orders_per_second, orders_burst, kept_for_cancels, .. } = self;
         let rate = format!("{orders_per_second} a second, {orders_burst} at once");
         say("", format!("{rate}, {kept_for_cancels} of them for cancels alone"));
-        say("market data", format!("books {} at {}", self.interval.name(), self.url));
+        let Self { group, depth, url, .. } = self;
+        let interval = self.interval.name();
+        let books = match self.book {
+            DeribitBook::Changes => format!("books {interval}"),
+            DeribitBook::Grouped => {
+                format!("books {interval}, {depth} levels a side in steps of {group}")
+            }
+            DeribitBook::Quote => format!("best prices alone, trades {interval}"),
+        };
+        say("market data", format!("{books} at {url}"));
     }
 
     /// Orders over JSON-RPC.
@@ -200,10 +228,14 @@ impl DeribitKeys {
             silence,
             ..ChainConfig::new(&named)
         };
-        let handler = DeribitFeed::new(&chain, now)
+        let mut handler = DeribitFeed::following(self.book.channel(), &chain, now)
             .map_err(|error| RunnerError::run("[[instruments]]", error))?;
+        handler.reserve_instruments(file.instruments_max().saturating_sub(instruments.len()));
         let session = DeribitStream::new(&DeribitStreamSettings {
             interval: self.interval.name().to_owned(),
+            book: self.book.channel(),
+            group: self.group.clone(),
+            depth: self.depth,
             key,
             silence,
             ..DeribitStreamSettings::new(names.clone())
@@ -225,4 +257,36 @@ fn names(file: &GatewayFile) -> Vec<String> {
 
 fn server() -> Result<CompId, RunnerError> {
     comp_id("the venue's CompID", SERVER)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::service::file::DERIBIT_GATEWAY_SAMPLE;
+
+    #[test]
+    fn a_grouped_book_has_steps_and_a_depth_that_there_are_and_is_not_told_raw() {
+        let wrong = |keys: &str| {
+            let sample = DERIBIT_GATEWAY_SAMPLE.replace("interval = \"100ms\"\n", "");
+            let text = sample.replace("book = \"changes\"", keys);
+            let file: GatewayFile = toml::from_str(&text).expect("a file");
+            file.deribit.as_ref().expect("its table").mistakes(&file)
+        };
+        for right in [
+            "",
+            "book = \"quote\"\ninterval = \"raw\"",
+            "book = \"grouped\"\ngroup = \"5\"\ndepth = 10\ninterval = \"agg2\"",
+        ] {
+            assert_eq!(wrong(right), [], "{right}");
+        }
+        let remedy = "\"100ms\" or \"agg2\": grouped books are not told change by change";
+        let raw = Mistake::new("deribit.interval", "raw", remedy);
+        assert_eq!(wrong("book = \"grouped\"\ninterval = \"raw\""), [raw]);
+        for group in ["0", "0.5", "-1", "some"] {
+            let keys = format!("book = \"grouped\"\ngroup = \"{group}\"\ndepth = 5");
+            let depth = Mistake::new("deribit.depth", 5, "1, 10 or 20");
+            let remedy = "\"none\", or a whole number in quotes";
+            assert_eq!(wrong(&keys), [depth, Mistake::new("deribit.group", group, remedy)]);
+        }
+    }
 }

@@ -193,8 +193,9 @@ impl OkxKeys {
             silence,
             ..ChainConfig::new(&named)
         };
-        let handler = OkxFeed::new(&chain, now)
+        let mut handler = OkxFeed::new(&chain, now)
             .map_err(|error| RunnerError::run("[[instruments]]", error))?;
+        handler.reserve_instruments(file.instruments_max().saturating_sub(instruments.len()));
         let books = self.books.clone();
         let session =
             OkxStream::new(&OkxStreamSettings { books, silence, ..OkxStreamSettings::new(names) });

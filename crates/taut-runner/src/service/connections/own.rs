@@ -1,15 +1,19 @@
 //! taut's own venue: FIX 4.4 for orders, its own feed by multicast.
 
-use taut_gateway::{FeedInput, FeedSockets, Fix44, Transport};
+use taut_gateway::{CopiedVenue, FeedInput, FeedSockets, Fix44, Transport};
 use taut_market_data::native::{NativeConfig, NativeFeed};
 use taut_types::{Instrument, Nanos};
 
 use super::parts::{Connections, MarketData, OrderRoute, config, refused};
 use crate::error::RunnerError;
 use crate::feed::{Feed, asking_socket};
-use crate::mistakes::Mistake;
+use crate::mistakes::{self, Mistake};
+use crate::service::copy_reader::CopyReaderKeys;
 use crate::service::file::GatewayFile;
 use crate::settings::{RemoteVenue, comp_id};
+
+/// TargetCompID (56) of its drop copies, where nothing else is said.
+const COPIES: &str = "VENUE";
 
 pub fn mistakes(venue: &RemoteVenue) -> Vec<Mistake> {
     venue.mistakes().into_iter().map(Mistake::from).collect()
@@ -48,6 +52,21 @@ pub fn connections(
     let config = config(file, route)?;
     let orders = Fix44::new(&config).map_err(|error| refused(&config, error))?;
     Ok(Connections { config, market_data, orders, tap: None })
+}
+
+/// What is wrong with who reads its drop copies.
+pub fn copy_mistakes(keys: &CopyReaderKeys) -> Option<Mistake> {
+    let text = "drop_copy_reader.store is missing: name the folder of the session's numbers, such \
+                as store = \"venue-copies\"";
+    keys.store.is_none().then(|| Mistake::told("drop_copy_reader.store", text))
+}
+
+/// Its drop copies, and TargetCompID (56) there.
+pub fn copies(keys: &CopyReaderKeys) -> Result<(CopiedVenue, &'static str), RunnerError> {
+    match (&keys.store, copy_mistakes(keys)) {
+        (Some(store), None) => Ok((CopiedVenue::Fix44 { store: store.clone() }, COPIES)),
+        (_, wrong) => Err(mistakes::error(wrong.as_slice())),
+    }
 }
 
 pub fn market_data(

@@ -50,7 +50,10 @@ pub fn connections<F>(
         target: comp_id("name", "PAPER")?,
         heartbeat_interval: HEARTBEAT,
     };
-    let config = config(file, route)?;
+    // A key that the file has is for market data: here nobody asks who trades.
+    let mut file = file.clone();
+    file.session.credentials = None;
+    let config = config(&file, route)?;
     let orders = Fix44::new(&config).map_err(|error| refused(&config, error))?;
     let venue = thread::Builder::new().name("paper".to_owned()).spawn(move || {
         let _unread: Socket = unread;

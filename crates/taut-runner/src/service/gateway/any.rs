@@ -77,6 +77,7 @@ pub trait AnyGateway {
     /// How many levels of bids and of offers its book has.
     fn levels(&self, instrument: InstrumentId) -> Option<[usize; 2]>;
     fn stale_books(&self) -> Vec<(InstrumentId, Staleness)>;
+    fn uncompared(&self) -> Vec<InstrumentId>;
 
     fn set_order_addresses(&mut self, addresses: Vec<SocketAddrV4>);
     fn set_question_addresses(&mut self, addresses: Vec<SocketAddrV4>);
@@ -277,6 +278,10 @@ impl<C: Client + Attachable, F: FeedHandler, H: OrderHandler> AnyGateway
 
     fn stale_books(&self) -> Vec<(InstrumentId, Staleness)> {
         self.stale_books().collect()
+    }
+
+    fn uncompared(&self) -> Vec<InstrumentId> {
+        self.uncompared().to_vec()
     }
 
     fn set_order_addresses(&mut self, addresses: Vec<SocketAddrV4>) {

@@ -482,6 +482,7 @@ impl<'a, 'm> Trading<'a, 'm> {
             venue_clock: self.gateway.venue_clock(),
             books_sound: counters.live != 0,
             stale_books: self.gateway.stale_books(),
+            uncompared: self.gateway.uncompared(),
             killed: self.gateway.killed(),
             open_orders,
             attached,

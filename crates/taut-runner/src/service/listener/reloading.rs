@@ -161,7 +161,7 @@ impl Listener<'_> {
             journal.note_instruments(&[&self.instruments[..], &[new.instrument]].concat())?;
         }
         let _ = self.news.send(DropCopyNews::Instrument(new.instrument));
-        self.ask(Command::AddInstrument(Box::new(*new)))?;
+        self.ask(Command::AddInstrument(Box::new(new.clone())))?;
         self.instruments.push(new.instrument);
         Ok(())
     }
@@ -192,8 +192,8 @@ fn refused(
     let first = file.instruments.get(kept)?;
     if !running.takes_instruments() {
         return Some(format!(
-            "instruments[{kept}] {}: a gateway at this venue, or on paper, takes a new instrument \
-             when it is started again",
+            "instruments[{kept}] {}: a gateway on paper takes a new instrument when it is started \
+             again",
             first.symbol
         ));
     }
@@ -217,6 +217,7 @@ fn new_instruments(
         Some(NewInstrument {
             instrument: *instruments.get(at)?,
             venue_number: file.venue_number(at),
+            name: settings.venue_name().to_owned(),
             group: groups.get(at).copied().unwrap_or_default(),
             fees: settings.fees().unwrap_or_default(),
             settlement: settlement(settings),
@@ -228,7 +229,9 @@ fn new_instruments(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::service::file::{DERIBIT_GATEWAY_SAMPLE, GATEWAY_SAMPLE};
+    use crate::service::file::{
+        BINANCE_GATEWAY_SAMPLE, DERIBIT_GATEWAY_SAMPLE, GATEWAY_SAMPLE, OKX_GATEWAY_SAMPLE,
+    };
 
     /// A sample, and the same with one more instrument.
     fn files(sample: &str) -> [GatewayFile; 2] {
@@ -248,11 +251,25 @@ mod tests {
         assert!(told.contains("gateway.instruments_max = 1: the gateway has no room for 2"));
         let paper = running.on_paper();
         assert!(refused(&paper, &file, &[], 1).is_some_and(|it| it.contains("on paper")));
-        let [running, file] = files(DERIBIT_GATEWAY_SAMPLE);
-        let kept = running.instruments.len();
-        let told = refused(&running, &file, &[], kept).expect("another venue");
-        assert!(told.contains("NEW") && told.contains("when it is started again"), "{told}");
-        assert_eq!(refused(&running, &running, &[], kept), None);
+        for sample in [DERIBIT_GATEWAY_SAMPLE, BINANCE_GATEWAY_SAMPLE, OKX_GATEWAY_SAMPLE] {
+            let [running, file] = files(sample);
+            let kept = running.instruments.len();
+            assert_eq!(refused(&running, &file, &[], kept), None);
+            assert_eq!(refused(&running, &running, &[], kept), None);
+            let told = refused(&running.on_paper(), &file, &[], kept).expect("on paper");
+            assert!(told.contains("NEW") && told.contains("when it is started again"), "{told}");
+        }
+    }
+
+    #[test]
+    fn a_new_instrument_has_the_venues_name_or_its_symbol() {
+        let [_, mut file] = files(DERIBIT_GATEWAY_SAMPLE);
+        let (at, all) = (file.instruments.len() - 1, file.instruments().expect("right"));
+        file.instruments[at].name = Some("BTC-25DEC26-100000-C".to_owned());
+        let added = new_instruments(&file, &all, &[], at);
+        assert_eq!(added[0].name, "BTC-25DEC26-100000-C");
+        file.instruments[at].name = None;
+        assert_eq!(new_instruments(&file, &all, &[], at)[0].name, "NEW");
     }
 
     #[test]

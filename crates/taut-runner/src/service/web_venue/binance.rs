@@ -32,6 +32,9 @@ impl Dialect for BinanceVenueFile {
         "fapi.binance.com",
         "dapi.binance.com",
         "stream.binance.com",
+        "stream-sbe.binance.com",
+        "fstream.binance.com",
+        "ws-fapi.binance.com",
         "fix-oe.binance.com",
         "fix-dc.binance.com",
         "data-stream.binance.vision",
@@ -42,6 +45,7 @@ impl Dialect for BinanceVenueFile {
         "testnet.binance.vision",
         "api.testnet.binance.vision",
         "stream.testnet.binance.vision",
+        "stream-sbe.testnet.binance.vision",
         "ws-api.testnet.binance.vision",
     ];
     const PORTS: &'static [u16] = &[443, 9443];
@@ -94,12 +98,90 @@ pub fn serve_captive_binance(
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
+    use taut_fix::Now;
+    use taut_sys::{monotonic, utc};
+    use taut_testkit::Deadline;
+    use taut_types::{InstrumentId, Lots, Price};
+
     use super::*;
+    use crate::mistakes::FileSettings;
+    use crate::service::recordings::RecordingSettings;
 
     #[test]
     fn the_sample_is_right() {
         let file: BinanceVenueFile = toml::from_str(BINANCE_VENUE_SAMPLE).expect("settings");
         file.check().expect("a venue");
         assert!(file.instruments.len() > 3);
+    }
+
+    /// A venue whose file is the sample, with this recording of BTCUSDT.
+    fn recorded(text: &str, repeat: bool) -> (tempfile::TempDir, BinanceVenueFile) {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::write(folder.path().join("day"), text).expect("written");
+        let mut file: BinanceVenueFile = toml::from_str(BINANCE_VENUE_SAMPLE).expect("settings");
+        file.listen = vec![([127, 0, 0, 1], 0).into()];
+        file.flow.commands_per_second = 0;
+        file.recordings = vec![RecordingSettings {
+            instrument: "BTCUSDT".to_owned(),
+            file: "day".into(),
+            speed: 1_000.0,
+            repeat,
+        }];
+        file.start_paths_at(folder.path());
+        file.check().expect("a venue");
+        (folder, file)
+    }
+
+    const RECORDING: &str = concat!(
+        r#"1000 {"lastUpdateId":9,"bids":[["60000.5","0.1"]],"asks":[["60001.5","0.2"]]}"#,
+        "\n",
+        r#"2000 {"e":"depthUpdate","E":1,"s":"BTCUSDT","U":10,"u":10,"#,
+        r#""b":[["60001.0","0.3"]],"a":[]}"#,
+        "\n",
+        r#"3000 {"e":"depthUpdate","E":1,"s":"BTCUSDT","U":11,"u":11,"#,
+        r#""b":[],"a":[["60001.5","0.4"]]}"#,
+        "\n",
+    );
+
+    #[test]
+    fn a_recording_is_the_market_of_its_instrument() {
+        for repeat in [false, true] {
+            let (_folder, file) = recorded(RECORDING, repeat);
+            let (mut venue, _unread) = file.open((), 0).expect("a venue");
+            let bitcoin = InstrumentId(0);
+            let state = venue.book_state(bitcoin).expect("a book");
+            let level = |price: &str, lots| {
+                Some((Price::parse(price.as_bytes()).expect("a price"), Lots(lots)))
+            };
+            let first = (level("60000.5", 10_000), level("60001.5", 20_000), 2);
+            assert_eq!((state.bid, state.offer, state.levels), first);
+            assert!(venue.book_state(InstrumentId(1)).is_some_and(|crowd| crowd.levels > 10));
+            venue.start_flow(monotonic());
+            let (deadline, times) = (Deadline::default(), if repeat { 3 } else { 1 });
+            while venue.replay_ends(0) < times {
+                venue.poll(Now { mono: monotonic(), utc: utc() }).expect("it goes on");
+                deadline.check("the end of the recording", String::new);
+            }
+            if !repeat {
+                let state = venue.book_state(bitcoin).expect("a book");
+                let last = (level("60001", 30_000), level("60001.5", 40_000), 3);
+                assert_eq!((state.bid, state.offer, state.levels), last);
+            }
+        }
+    }
+
+    #[test]
+    fn a_recording_that_does_not_fit_is_an_error_before_anything_is_opened() {
+        for (from, to, what) in [
+            ("60001.0", "60001.005", "day:2: the price 60001.005 is no multiple"),
+            ("\"BTCUSDT\"", "\"ETHUSDT\"", "day:2: the frame is of ETHUSDT"),
+        ] {
+            let (_folder, file) = recorded(&RECORDING.replace(from, to), false);
+            let error = file.open((), 0).map(drop).expect_err("a wrong recording");
+            assert!(matches!(error, RunnerError::Settings(_)), "{error}");
+            assert!(error.to_string().contains(what), "{error}");
+        }
     }
 }

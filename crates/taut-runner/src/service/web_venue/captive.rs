@@ -189,15 +189,17 @@ fn code_of(status: ExitStatus) -> u8 {
     u8::try_from(code).unwrap_or(1)
 }
 
-/// A root that is made for one run, and what it has signed.
-struct Issued {
-    root: String,
-    chain: String,
-    key: String,
+/// A root that is made for one run, and what it has signed: PEM.
+pub(crate) struct Issued {
+    pub(crate) root: String,
+    /// A certificate for the names.
+    pub(crate) chain: String,
+    /// Its private key.
+    pub(crate) key: String,
 }
 
 impl Issued {
-    fn new(names: &[&str]) -> Result<Self, rcgen::Error> {
+    pub(crate) fn new(names: &[&str]) -> Result<Self, rcgen::Error> {
         let mut root = CertificateParams::new(Vec::new())?;
         root.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         root.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];

@@ -32,6 +32,7 @@ impl Dialect for DeribitVenueFile {
     const PORTS: &'static [u16] = &[443];
     const FIX_PORTS: &'static [u16] = &[9883];
     const FIX_PLAIN_PORTS: &'static [u16] = &[9881];
+    const HALTS: bool = true;
 
     fn front(&self) -> Result<Deribit, String> {
         let (instruments, accounts) = (self.instruments.clone(), self.accounts.clone());

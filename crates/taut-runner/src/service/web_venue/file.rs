@@ -21,6 +21,7 @@ use taut_web_venue::{Door, DoorConfig, Faults, Faulty, Front};
 
 use crate::error::RunnerError;
 use crate::mistakes::{self, FileSettings, Mistake};
+use crate::service::recordings::{self, Playing, RecordingSettings, Recordings};
 use crate::service::venue::{FlowSettings, run_crowd, state};
 use crate::service::venue_control::{FaultsReport, VenueControl, VenueReply, VenueRequest};
 use crate::service::venue_state::VenueState;
@@ -67,6 +68,9 @@ pub struct WebVenueFile<M, A> {
     /// The crowd.
     #[serde(default)]
     pub flow: FlowSettings,
+    /// Instruments that have a recording instead of the crowd.
+    #[serde(default)]
+    pub recordings: Vec<RecordingSettings>,
     /// What goes wrong on purpose.
     #[serde(default)]
     pub faults: Faults,
@@ -122,6 +126,8 @@ pub trait Dialect {
     const FIX_PORTS: &'static [u16] = &[];
     /// The same without TLS.
     const FIX_PLAIN_PORTS: &'static [u16] = &[];
+    /// Whether it has a word for an instrument that is halted.
+    const HALTS: bool = false;
 
     /// The interface of these settings, or the setting that cannot be.
     fn front(&self) -> Result<Self::Front, String>;
@@ -139,6 +145,7 @@ where
             tls.chain = folder.join(&tls.chain);
             tls.key = folder.join(&tls.key);
         }
+        self.recordings.iter_mut().for_each(|recording| recording.start_path_at(folder));
     }
 
     fn mistakes(&self) -> Vec<Mistake> {
@@ -174,7 +181,9 @@ where
             return told("listen: none is named; a venue listens somewhere");
         }
         self.front().map_err(RunnerError::Settings)?;
-        traded(&self.listings()).map(drop)
+        let listings = self.listings();
+        recordings::check(&self.recordings, &names(&listings))?;
+        traded(&listings).map(drop)
     }
 
     /// The faults of a command line instead of the file's.
@@ -240,16 +249,17 @@ where
             self.accounts.len(),
             web.join(", ")
         ));
-        if self.flow.commands_per_second > 0 {
-            venue.start_flow(monotonic());
-        }
+        // A crowd of no commands rests.
+        venue.start_flow(monotonic());
+        let mut playing = Playing::new(&self.recordings, &names(&self.listings()));
         let mut started = start()?;
-        let has_crowd = self.flow.commands_per_second > 0;
+        let has_crowd = self.flow.commands_per_second > 0 || !self.recordings.is_empty();
         let mut looks = Nanos::ZERO;
         loop {
             let now = Now { mono: monotonic(), utc: utc() };
             if now.mono >= looks {
                 looks = now.mono + WAIT;
+                playing.tell_ends(|place| venue.replay_ends(place));
                 if let Some(end) = ended(&mut started)? {
                     for (at, counters) in venue.observer().0.admissions() {
                         stderr::tell_not_served(at, counters);
@@ -270,9 +280,11 @@ where
                         VenueRequest::RunCrowd(trades) => {
                             return run_crowd(&mut venue, now, has_crowd, trades);
                         }
-                        VenueRequest::Halt { .. } | VenueRequest::Resume { .. } => {
-                            let text = "a venue that speaks as another halts no instrument";
-                            return VenueReply::Failed { text: text.to_owned() };
+                        VenueRequest::Halt { symbol } => {
+                            return self.set_halted(&mut venue, now, &symbol, true);
+                        }
+                        VenueRequest::Resume { symbol } => {
+                            return self.set_halted(&mut venue, now, &symbol, false);
                         }
                     }
                     let front = venue.observer().0.front();
@@ -297,6 +309,29 @@ where
             let name = listings.get(place).map_or("", |listing| listing.name);
             (name.to_owned(), venue.observer().0.front().change_number(place))
         })
+    }
+
+    /// Halts an instrument, or has it trade again, as an operator asks.
+    fn set_halted(
+        &self,
+        venue: &mut WebVenue<<Self as Dialect>::Front, ()>,
+        now: Now,
+        name: &str,
+        is_halted: bool,
+    ) -> VenueReply {
+        let failed = |text: String| VenueReply::Failed { text };
+        if !Self::HALTS {
+            return failed(format!("a venue that speaks as {} halts no instrument", Self::NAME));
+        }
+        let listings = self.listings();
+        let Some((number, _)) = (0..).zip(&listings).find(|(_, it)| it.name == name) else {
+            let all: Vec<_> = listings.iter().map(|it| it.name).collect();
+            return failed(format!("no instrument '{name}'; it trades {}", all.join(", ")));
+        };
+        match venue.set_halted(now, InstrumentId(number), is_halted) {
+            Ok(is_new) => VenueReply::Done { is_new },
+            Err(error) => failed(error.to_string()),
+        }
     }
 
     /// The venue behind its door, with another observer and room for the sources of that one. Its
@@ -327,6 +362,12 @@ where
     fn exchange(&self, sources: usize) -> Result<(Venue, Socket), RunnerError> {
         let listings = self.listings();
         let traded = traded(&listings)?;
+        let listed: Vec<_> = listings
+            .iter()
+            .zip(&traded)
+            .map(|(it, (instrument, _))| (it.name, *instrument))
+            .collect();
+        let recordings = Recordings::read(&self.recordings, &listed)?;
         let comp_id = CompId::new(b"VENUE").ok_or_else(|| RunnerError::Run("CompID".to_owned()))?;
         let stream_id = (utc().0 / 1_000) as u32 ^ process_id().rotate_left(16);
         let instruments = traded.iter().map(|(it, _)| *it).collect();
@@ -334,6 +375,7 @@ where
         let levels = self.flow.levels as usize;
         config.order_capacity = ORDERS_MAX.max((16 * levels).next_power_of_two());
         config.level_capacity = LEVELS_MAX.max((4 * levels).next_power_of_two());
+        recordings.make_room(&mut config);
         config.observer_sources = sources;
         let any: SocketAddr = ([127, 0, 0, 1], 0).into();
         let options = DatagramOptions::default();
@@ -353,7 +395,7 @@ where
         let fix = self.fix.unwrap_or(any);
         let orders = Socket::listen(&Address::Inet(fix), &StreamOptions::default())
             .map_err(|error| RunnerError::run(format!("fix = {fix}"), error))?;
-        let flow = self.crowd(&listings, &traded);
+        let flow = recordings.beside(self.crowd(&listings, &traded));
         let sockets = VenueSockets { orders: orders.into(), feed, stream: None };
         let venue = Venue::new(&config, sockets, flow)
             .map_err(|error| RunnerError::Run(format!("the venue: {error}")))?;
@@ -371,7 +413,9 @@ where
                 first_order_id: OrderId(1 + (nth << 40)),
                 ..SyntheticConfig::default()
             };
-            (config, it.weight)
+            // A recording is the market itself.
+            let is_recorded = recordings::has(&self.recordings, it.name);
+            (config, if is_recorded { 0 } else { it.weight })
         };
         let markets: Vec<_> = (0..).zip(traded.iter().zip(listings)).map(market).collect();
         if markets.iter().all(|(_, weight)| *weight == 0) {
@@ -380,6 +424,11 @@ where
         let crowd = Crowd::of_each(self.flow.seed, 0, &markets);
         Flow::crowd(crowd, self.flow.commands_per_second)
     }
+}
+
+/// The names of the instruments, in their places.
+fn names<'a>(listings: &[Listing<'a>]) -> Vec<&'a str> {
+    listings.iter().map(|it| it.name).collect()
 }
 
 /// The instruments in the engine's words. A name that is too long for them is known there by its

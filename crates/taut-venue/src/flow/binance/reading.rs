@@ -1,13 +1,18 @@
 //! From frames to steps.
 
-use taut_engine::NewOrder;
 use taut_market_data::binance::{BinanceJson, DepthSync, FrameKind, Joined, Placement};
-use taut_market_data::{Context, Event, EventKind, InstrumentKey, LevelUpdate, SequenceRange};
+use taut_market_data::{
+    Context, Event, EventKind, InstrumentKey, LevelUpdate, MarketDataError, SequenceRange, Trade,
+};
 use taut_recording::FileError;
 use taut_recording::capture::{Capture, Frame};
-use taut_types::{HalfTicks, Instrument, Lots, Nanos, OrderId, Price, Qty, Side, Symbol};
+use taut_types::{Instrument, Lots, Nanos, Price, Qty, Side, Symbol};
 
-use crate::flow::market::{Key, Level, Market, OWNER};
+use crate::flow::market::Key;
+use crate::flow::tape::Levels;
+
+/// What is shown of a frame around the place where it is wrong.
+const SHOWN_BYTES: usize = 24;
 
 /// What happens, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +25,7 @@ pub(super) struct Step {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Change {
     /// A level shall have this total.
-    Level(Side, HalfTicks, Lots),
+    Level(Key, Lots),
     /// A trade was told.
     Trade { price: Price, lots: Lots, aggressor: Side },
     /// The book has what this frame says; its last update's number, if it numbers one.
@@ -29,25 +34,32 @@ pub(super) enum Change {
 
 /// What was read.
 pub(super) struct Recording {
-    /// An order for each level of the book at the start.
-    pub(super) initial_orders: Vec<NewOrder>,
+    /// The levels of the book at the start.
+    pub(super) first: Vec<(Key, Lots)>,
+    /// The last update that they contain.
+    pub(super) first_id: u64,
     pub(super) steps: Vec<Step>,
     /// The frames, one behind the other; the first one is the update before the snapshot.
     pub(super) frames: String,
     /// How long that one is; nothing when there is none.
     pub(super) early_bytes: usize,
-    pub(super) market: Market,
+    /// The most levels that a side ever has.
+    pub(super) levels_max: usize,
 }
 
 /// The recording so far.
 pub(super) struct Reader<'c> {
     capture: &'c Capture,
     instrument: Instrument,
+    /// The symbol that all frames must be of, if there is one.
+    symbol: Option<&'c str>,
     decoder: BinanceJson,
     sync: DepthSync,
     /// Updates that came before the snapshot.
     early: Vec<(SequenceRange, Vec<LevelUpdate>)>,
-    market: Market,
+    levels: Levels,
+    first: Vec<(Key, Lots)>,
+    first_id: u64,
     steps: Vec<Step>,
     frames: String,
     /// How long the update before the snapshot is, which is the first of the frames.
@@ -61,18 +73,27 @@ pub(super) struct Reader<'c> {
 struct Said {
     sequence: SequenceRange,
     levels: Vec<LevelUpdate>,
-    trades: Vec<Change>,
+    trades: Vec<Trade>,
+    /// Another symbol than it should be of.
+    stranger: Option<String>,
 }
 
 impl<'c> Reader<'c> {
-    pub(super) fn new(capture: &'c Capture, instrument: Instrument) -> Self {
+    pub(super) fn new(
+        capture: &'c Capture,
+        instrument: Instrument,
+        symbol: Option<&'c str>,
+    ) -> Self {
         Self {
             capture,
             instrument,
+            symbol,
             decoder: BinanceJson::new(BinanceJson::LEVELS_MAX, instrument.lot().decimals),
             sync: DepthSync::new(),
             early: Vec::new(),
-            market: Market::new(instrument),
+            levels: Levels::new(instrument),
+            first: Vec::new(),
+            first_id: 0,
             steps: Vec::new(),
             frames: String::new(),
             early_bytes: 0,
@@ -88,32 +109,37 @@ impl<'c> Reader<'c> {
         if !self.sync.has_started() {
             return Err(capture.error(None, "there is no depth snapshot to start from"));
         }
-        let initial_orders = self.rest();
-        let Self { steps, frames, early_bytes, market, .. } = self;
-        Ok(Recording { initial_orders, steps, frames, early_bytes, market })
+        let levels_max = self.levels.count_max();
+        let Self { first, first_id, steps, frames, early_bytes, .. } = self;
+        Ok(Recording { first, first_id, steps, frames, early_bytes, levels_max })
     }
 
     fn frame(&mut self, frame: &Frame<'_>) -> Result<(), FileError> {
-        let (mut said, instrument) = (Said::default(), self.instrument);
+        let (mut said, symbol, capture) = (Said::default(), self.symbol, self.capture);
         let mut sink = |context: &Context<'_>, event: &Event| {
             said.sequence = context.sequence;
+            if let (InstrumentKey::Symbol(name), Some(symbol)) = (context.instrument, symbol)
+                && !name.is_empty()
+                && !name.eq_ignore_ascii_case(symbol.as_bytes())
+            {
+                said.stranger = Some(String::from_utf8_lossy(name).escape_debug().to_string());
+            }
             match event.kind {
                 EventKind::Level(level) => said.levels.push(level),
-                EventKind::Trade(trade) => {
-                    let aggressor = trade.aggressor.unwrap_or(Side::Buy);
-                    said.trades.push(Change::Trade {
-                        price: trade.price,
-                        lots: trade.lots,
-                        aggressor,
-                    });
-                }
+                EventKind::Trade(trade) => said.trades.push(trade),
                 _ => {}
             }
         };
         let kind = self.decoder.decode(frame.received, frame.bytes, &mut sink);
-        let kind = kind.map_err(|error| self.capture.error(frame.line, error))?;
-        let at = |error: &str| self.capture.error(frame.line, error);
+        let kind = kind.map_err(|error| capture.error(frame.line, wrong(frame.bytes, error)))?;
+        let at = |error: &str| capture.error(frame.line, error);
         let text = std::str::from_utf8(frame.bytes).map_err(|_| at("the frame is no text"))?;
+        if let (Some(stranger), Some(symbol)) = (&said.stranger, symbol)
+            && kind != FrameKind::Status
+        {
+            let what = format!("the frame is of {stranger}; a recording of {symbol} is expected");
+            return Err(at(&what));
+        }
         match kind {
             FrameKind::Snapshot if !self.sync.has_started() => {
                 self.start(frame, &said)?;
@@ -141,16 +167,15 @@ impl<'c> Reader<'c> {
         let at = frame.received.since(*self.origin.get_or_insert(frame.received));
         // A book that only its last change uncrosses must not trade with itself meanwhile.
         said.levels.sort_by_key(|level| level.lots > Lots::ZERO);
-        for level in &said.levels {
-            let (side, price) =
-                key(instrument, level).map_err(|what| self.capture.error(frame.line, what))?;
-            let lots = lots(instrument, level.lots);
-            let lots = lots.ok_or_else(|| {
-                self.capture.error(frame.line, "a size is no multiple of the lot")
-            })?;
-            self.steps.push(Step { at, change: Change::Level(side, price, lots) });
+        let changes = self.set(frame, &said.levels)?;
+        self.levels.check().map_err(|what| capture.error(frame.line, what))?;
+        let levels = changes.into_iter().map(|(key, lots)| Change::Level(key, lots));
+        self.steps.extend(levels.map(|change| Step { at, change }));
+        for trade in &said.trades {
+            let lots = self.lots(trade.lots).map_err(|what| capture.error(frame.line, what))?;
+            let (price, aggressor) = (trade.price, trade.aggressor.unwrap_or(Side::Buy));
+            self.steps.push(Step { at, change: Change::Trade { price, lots, aggressor } });
         }
-        self.steps.extend(said.trades.iter().map(|&change| Step { at, change }));
         let start = self.frames.len();
         self.frames.push_str(text);
         let last_id = (kind == FrameKind::Depth).then_some(said.sequence.last);
@@ -162,12 +187,12 @@ impl<'c> Reader<'c> {
     /// The snapshot, and what came before it and belongs behind it, are the book at the start.
     fn start(&mut self, frame: &Frame<'_>, said: &Said) -> Result<(), FileError> {
         self.sync.start(said.sequence.last);
-        self.market.last_id = said.sequence.last;
+        self.first_id = said.sequence.last;
         self.set(frame, &said.levels)?;
         for (sequence, levels) in std::mem::take(&mut self.early) {
             match self.sync.place(&sequence) {
                 Placement::Apply(Joined::InSequence) => {
-                    self.market.last_id = sequence.last;
+                    self.first_id = sequence.last;
                     self.set(frame, &levels)?;
                 }
                 Placement::Apply(Joined::AfterGap) => {
@@ -177,39 +202,42 @@ impl<'c> Reader<'c> {
                 Placement::Early | Placement::Outdated => {}
             }
         }
+        self.levels.check().map_err(|what| self.capture.error(frame.line, what))?;
+        self.first = self.levels.all();
         Ok(())
     }
 
-    fn set(&mut self, frame: &Frame<'_>, levels: &[LevelUpdate]) -> Result<(), FileError> {
+    /// Sets levels of a frame, and says what was set.
+    fn set(
+        &mut self,
+        frame: &Frame<'_>,
+        levels: &[LevelUpdate],
+    ) -> Result<Vec<(Key, Lots)>, FileError> {
+        let mut set = Vec::with_capacity(levels.len());
         for level in levels {
-            let error = |what: &str| self.capture.error(frame.line, what);
-            let key = key(self.instrument, level).map_err(error)?;
-            let lots = lots(self.instrument, level.lots)
-                .ok_or_else(|| error("a size is no multiple of the lot"))?;
-            if lots > Lots::ZERO {
-                self.market.side_mut(key.0).insert(key.1, Level { target: lots, order: None });
-            } else {
-                self.market.side_mut(key.0).remove(&key.1);
-            }
+            let read = self.levels.key(level.side, level.price);
+            let read = read.and_then(|key| Ok((key, self.lots(level.lots)?)));
+            let (key, lots) = read.map_err(|what| self.capture.error(frame.line, what))?;
+            self.levels.set(key, lots);
+            set.push((key, lots));
         }
-        Ok(())
+        Ok(set)
     }
 
-    /// An order for each level.
-    fn rest(&mut self) -> Vec<NewOrder> {
-        let Market { levels, places, next_order, .. } = &mut self.market;
-        let mut orders = Vec::new();
-        for (side, levels) in Side::BOTH.into_iter().zip(levels) {
-            for (&price, level) in levels {
-                let order_id = OrderId(*next_order);
-                *next_order += 1;
-                level.order = Some((order_id, level.target));
-                places.insert(order_id, (side, price));
-                orders.push(NewOrder::limit(order_id, OWNER, side, price, level.target));
-            }
-        }
-        orders
+    /// Sizes have the lot's decimals.
+    fn lots(&self, size: Lots) -> Result<Lots, String> {
+        let decimals = self.instrument.lot().decimals;
+        self.levels.lots(Qty { mantissa: size.0, decimals })
     }
+}
+
+/// What is wrong with a frame, and what stands there.
+fn wrong(frame: &[u8], error: MarketDataError) -> String {
+    let MarketDataError::Malformed { offset, .. } = error else { return error.to_string() };
+    let from = offset.saturating_sub(SHOWN_BYTES);
+    let shown = frame.get(from..frame.len().min(offset.saturating_add(SHOWN_BYTES)));
+    let shown = String::from_utf8_lossy(shown.unwrap_or_default());
+    format!("{error}, in `{}`", shown.escape_debug())
 }
 
 /// The symbol of the first frame that names one.
@@ -225,17 +253,4 @@ pub(super) fn symbol(capture: &Capture) -> Option<Symbol> {
         decoder.decode(frame.received, frame.bytes, &mut sink).ok()?;
         symbol
     })
-}
-
-fn key(instrument: Instrument, level: &LevelUpdate) -> Result<Key, &'static str> {
-    match instrument.half_ticks(level.price) {
-        Ok(HalfTicks(price)) if price % 2 == 0 => Ok((level.side, HalfTicks(price))),
-        _ => Err("a price is no multiple of the tick"),
-    }
-}
-
-/// Sizes have the lot's decimals.
-fn lots(instrument: Instrument, size: Lots) -> Option<Lots> {
-    let qty = Qty { mantissa: size.0, decimals: instrument.lot().decimals };
-    instrument.lots(qty).ok()
 }

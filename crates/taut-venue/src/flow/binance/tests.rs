@@ -195,9 +195,10 @@ fn the_snapshot_joins_the_updates_around_it() {
 fn what_is_wrong_with_a_recording_is_named() {
     for (from, to, expected) in [
         ("\"U\":12,\"u\":12", "\"U\":13,\"u\":13", "f:4: updates are missing before this one"),
-        ("\"103.0\"", "\"103.001\"", "f:4: a price is no multiple of the tick"),
+        ("\"103.0\"", "\"103.001\"", "f:4: the price 103.001 is no multiple of"),
         ("{\"lastUpdateId\":10,", "{\"last\":10,", "f: there is no depth snapshot to start from"),
         ("\"0.5\"", "\"x\"", "f:4: "),
+        ("\"103.0\"", "\"101.5\"", "f:4: the book is crossed: bid 102, offered 101.5"),
     ] {
         let text = frames().replace(from, to);
         assert_ne!(text, frames());

@@ -1,24 +1,25 @@
 //! taut's own handler of the venue's streams keeps the engine's book here, too.
 
 use taut_engine::{Command, Engine, NewOrder};
-use taut_market_data::binance::{BinanceConfig, BinanceFeed};
+use taut_market_data::binance::{BinanceConfig, BinanceFeed, Encoding};
 use taut_market_data::{Context, Event, FeedHandler, FeedRequest, Source};
 use taut_types::{
     HalfTicks, Instrument, InstrumentId, Lots, Nanos, OrderId, Price, Qty, Side, Symbol,
 };
 
-use super::rig::{Rig, SYMBOL, settings};
+use super::rig::{FUTURES, Rig, SYMBOL, handshake, with_futures};
 use crate::binance::Binance;
 use crate::faults::{Faults, Faulty};
 use crate::front::{Front, HttpRequest};
 
 const ID: InstrumentId = InstrumentId(7);
 
-fn feed(now: Nanos) -> BinanceFeed {
+fn feed(now: Nanos, encoding: Encoding) -> BinanceFeed {
     let symbol = Symbol::new(SYMBOL.as_bytes()).expect("a symbol");
     let (tick, lot) = (Price::parse(b"0.01").expect("a tick"), Qty { mantissa: 1, decimals: 5 });
     let instrument = Instrument::new(ID, symbol, tick, lot).expect("an instrument");
     let config = BinanceConfig {
+        encoding,
         level_capacity: 256,
         snapshot_limit: Some(5_000),
         ..BinanceConfig::new(instrument)
@@ -26,14 +27,26 @@ fn feed(now: Nanos) -> BinanceFeed {
     BinanceFeed::new(&config, now).expect("a handler")
 }
 
-fn take(now: Nanos, feed: &mut BinanceFeed, source: Source, text: &str) {
+fn take(now: Nanos, feed: &mut BinanceFeed, source: Source, frame: &[u8]) {
     let mut sink = |_: &Context<'_>, _: &Event| {};
-    if let Some(frame) = feed.decode(now, source, text.as_bytes()) {
+    if let Some(frame) = feed.decode(now, source, frame) {
         feed.apply(frame, &mut sink);
     }
     if !feed.is_settled() {
         feed.recover(now, &mut sink);
     }
+}
+
+/// What came on a connection in this encoding.
+fn frames<F: Front>(rig: &mut crate::rig::Rig<F>, encoding: Encoding) -> Vec<Vec<u8>> {
+    let texts = rig.texts.remove(&1).unwrap_or_default();
+    let messages = rig.messages.remove(&1).unwrap_or_default();
+    let (frames, others) = match encoding {
+        Encoding::Json => (texts.into_iter().map(String::into_bytes).collect(), messages.len()),
+        Encoding::Sbe => (messages, texts.len()),
+    };
+    assert_eq!(others, 0, "of the other encoding");
+    frames
 }
 
 fn assert_equal(feed: &BinanceFeed, engine: &Engine) {
@@ -49,10 +62,21 @@ fn assert_equal(feed: &BinanceFeed, engine: &Engine) {
 
 #[test]
 fn tauts_own_handler_keeps_the_engines_book() {
+    let streams = "btcusdt@depth@100ms/btcusdt@bookTicker/btcusdt@trade";
+    keeps_the_engines_book(Encoding::Json, &format!("/stream?streams={streams}"));
+}
+
+#[test]
+fn in_sbe_tauts_own_handler_keeps_the_engines_book() {
+    let streams = "btcusdt@depth/btcusdt@bestBidAsk/btcusdt@trade/btcusdt@depth20";
+    keeps_the_engines_book(Encoding::Sbe, &format!("/sbe/stream?streams={streams}"));
+}
+
+fn keeps_the_engines_book(encoding: Encoding, target: &str) {
     let mut rig = Rig::new();
-    let mut feed = feed(rig.now.mono);
+    let mut feed = feed(rig.now.mono, encoding);
     rig.limit("one", "BUY", "0.001", "59990.00");
-    rig.open(1, "/stream?streams=btcusdt@depth@100ms/btcusdt@bookTicker/btcusdt@trade");
+    assert_eq!(rig.open_as(1, ("", target), "ed"), Ok(()));
     let (mut random, mut compared, mut snapshots): (u64, usize, usize) = (3, 0, 0);
     for _ in 0..300 {
         random =
@@ -73,15 +97,15 @@ fn tauts_own_handler_keeps_the_engines_book() {
             _ => _ = rig.signed("POST", "/api/v3/order", &order, key),
         }
         rig.pass(150);
-        for text in rig.texts.remove(&1).unwrap_or_default() {
-            take(rig.now.mono, &mut feed, Source::LINE_A, &text);
+        for frame in frames(&mut rig, encoding) {
+            take(rig.now.mono, &mut feed, Source::LINE_A, &frame);
         }
         feed.handle_timeout(rig.now.mono);
         if let Some(request) = feed.poll_request() {
             assert_eq!(request, FeedRequest::Snapshot(ID));
             let target = format!("/api/v3/depth?symbol={SYMBOL}&limit=5000");
             let snapshot = rig.rest("GET", &target, "").body.to_string();
-            take(rig.now.mono, &mut feed, Source::SNAPSHOT, &snapshot);
+            take(rig.now.mono, &mut feed, Source::SNAPSHOT, snapshot.as_bytes());
             snapshots += 1;
         }
         // What has changed since the last folded event is told with the next one.
@@ -93,6 +117,7 @@ fn tauts_own_handler_keeps_the_engines_book() {
     }
     assert!(compared > 250, "{compared}");
     assert_eq!(snapshots, 1, "the chain never broke");
+    assert_eq!(feed.counters().malformed, 0);
 }
 
 /// A crowd's next order: its ids are used again, so that some of the old ones go.
@@ -106,13 +131,32 @@ fn crowd(dice: i64) -> Vec<Command> {
 
 #[test]
 fn under_faults_it_notices_what_is_missing_and_comes_back() {
+    comes_back(Encoding::Json, "/ws/btcusdt@depth@100ms", SPOT);
+}
+
+#[test]
+fn in_sbe_under_faults_it_notices_what_is_missing_and_comes_back() {
+    comes_back(Encoding::Sbe, "/sbe/ws/btcusdt@depth", SPOT);
+}
+
+#[test]
+fn of_futures_under_faults_it_notices_what_is_missing_and_comes_back() {
+    let snapshot = ("/fapi/v1/depth", 1_000);
+    comes_back(Encoding::Json, "/public/ws/btcusdt@depth@100ms", (FUTURES, snapshot));
+}
+
+/// The place of a market, and how its book is asked for: the path and how many levels.
+type Asked = (usize, (&'static str, u32));
+
+const SPOT: Asked = (0, ("/api/v3/depth", 5_000));
+
+fn comes_back(encoding: Encoding, target: &str, (place, (path, limit)): Asked) {
     for seed in 1..=5 {
         let faults = Faults { seed, drop: 40, duplicate: 40, ..Faults::default() };
-        let front = Faulty::new(Binance::new(&settings()).expect("settings"), faults);
-        let mut rig = crate::rig::Rig::of(front, 2);
-        let mut feed = feed(rig.now.mono);
-        let path = "/ws/btcusdt@depth@100ms".to_owned();
-        assert!(rig.front.open(rig.now, 1, &HttpRequest { path, ..HttpRequest::default() }));
+        let front = Faulty::new(Binance::new(&with_futures()).expect("settings"), faults);
+        let mut rig = crate::rig::Rig::of(front, 3);
+        let mut feed = feed(rig.now.mono, encoding);
+        assert_eq!(rig.front.open(rig.now, 1, &handshake("", target, "ed")), Ok(()));
         let (mut random, mut compared, mut snapshots): (u64, usize, usize) = (seed, 0, 0);
         for _ in 0..1_000 {
             random = random
@@ -120,31 +164,32 @@ fn under_faults_it_notices_what_is_missing_and_comes_back() {
                 .wrapping_add(1_442_695_040_888_963_407);
             for command in crowd((random >> 33) as i64) {
                 let mut events = Vec::new();
-                rig.engines[0].execute(command, &mut |event| events.push(event));
-                rig.front.on_events(rig.now, 0, &events);
+                rig.engines[place].execute(command, &mut |event| events.push(event));
+                rig.front.on_events(rig.now, place, &events);
             }
             rig.pass(110);
-            for text in rig.texts.remove(&1).unwrap_or_default() {
-                take(rig.now.mono, &mut feed, Source::LINE_A, &text);
+            for frame in frames(&mut rig, encoding) {
+                take(rig.now.mono, &mut feed, Source::LINE_A, &frame);
             }
             feed.handle_timeout(rig.now.mono);
             if feed.poll_request().is_some() {
                 let request = HttpRequest {
                     method: "GET".to_owned(),
-                    path: "/api/v3/depth".to_owned(),
-                    query: format!("symbol={SYMBOL}&limit=5000"),
+                    path: path.to_owned(),
+                    query: format!("symbol={SYMBOL}&limit={limit}"),
                     ..HttpRequest::default()
                 };
                 rig.front.request(rig.now, 2, request);
                 rig.pump();
                 let snapshot = rig.answers.pop().expect("an answer").body.to_string();
-                take(rig.now.mono, &mut feed, Source::SNAPSHOT, &snapshot);
+                take(rig.now.mono, &mut feed, Source::SNAPSHOT, snapshot.as_bytes());
                 snapshots += 1;
             }
             // A frame that was lost is noticed with the next one.
-            let is_last = feed.depth().last_id() == Some(rig.front.front().markets[0].update_id);
+            let is_last =
+                feed.depth().last_id() == Some(rig.front.front().markets[place].update_id);
             if feed.is_whole() && is_last {
-                assert_equal(&feed, &rig.engines[0]);
+                assert_equal(&feed, &rig.engines[place]);
                 compared += 1;
             }
         }

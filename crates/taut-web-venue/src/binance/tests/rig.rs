@@ -3,9 +3,11 @@
 use serde_json::{Value, json};
 use taut_order_entry::sign::{Ed25519Key, HmacKey, seed_from_pkcs8};
 
-use crate::binance::settings::{ApiKeySettings, BinanceAccountSettings, SymbolSettings};
+use crate::binance::settings::{
+    ApiKeySettings, BinanceAccountSettings, SymbolMarket, SymbolSettings,
+};
 use crate::binance::{Binance, BinanceSettings};
-use crate::front::{Front, HttpRequest};
+use crate::front::{Denied, Front, HttpRequest};
 use crate::rig::Answer;
 
 pub type Rig = crate::rig::Rig<Binance>;
@@ -37,6 +39,7 @@ pub fn settings() -> BinanceSettings {
     };
     let symbol = |name: &str, base: &str, start: &str| SymbolSettings {
         name: name.to_owned(),
+        market: SymbolMarket::SpotMarket,
         base: base.to_owned(),
         quote: "USDT".to_owned(),
         tick: "0.01".to_owned(),
@@ -57,6 +60,17 @@ pub fn settings() -> BinanceSettings {
     }
 }
 
+/// The place of the perpetual.
+pub const FUTURES: usize = 2;
+
+/// The same with the perpetual of the first symbol, which has its name.
+pub fn with_futures() -> BinanceSettings {
+    let mut settings = settings();
+    let futures = settings.instruments[0].clone();
+    settings.instruments.push(SymbolSettings { market: SymbolMarket::UsdM, ..futures });
+    settings
+}
+
 /// Signs with the private key of `ed`.
 pub fn sign_ed25519(text: &str) -> String {
     let seed = seed_from_pkcs8(PRIVATE.as_bytes()).expect("a key");
@@ -67,6 +81,19 @@ pub fn sign_ed25519(text: &str) -> String {
 pub fn sign_hmac(text: &str) -> String {
     let signature = HmacKey::new(SECRET.as_bytes()).sign_hex(&[text.as_bytes()]);
     String::from_utf8(signature.into()).expect("digits")
+}
+
+/// The request for a WebSocket.
+pub fn handshake(host: &str, target: &str, key: &str) -> HttpRequest {
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    let shown = (!key.is_empty()).then(|| ("x-mbx-apikey".to_owned(), key.to_owned()));
+    HttpRequest {
+        host: host.to_owned(),
+        path: path.to_owned(),
+        query: query.to_owned(),
+        headers: shown.into_iter().collect(),
+        ..HttpRequest::default()
+    }
 }
 
 impl Rig {
@@ -81,13 +108,17 @@ impl Rig {
     }
 
     pub fn open(&mut self, connection: u64, target: &str) {
-        let (path, query) = target.split_once('?').unwrap_or((target, ""));
-        let request = HttpRequest {
-            path: path.to_owned(),
-            query: query.to_owned(),
-            ..HttpRequest::default()
-        };
-        assert!(self.front.open(self.now, connection, &request), "{target}");
+        assert_eq!(self.open_as(connection, ("", target), ""), Ok(()), "{target}");
+    }
+
+    /// Asks for a WebSocket at a host, and shows a key where one is named.
+    pub fn open_as(
+        &mut self,
+        connection: u64,
+        (host, target): (&str, &str),
+        key: &str,
+    ) -> Result<(), Denied> {
+        self.front.open(self.now, connection, &handshake(host, target, key))
     }
 
     /// Sends a text on a WebSocket.

@@ -53,7 +53,7 @@ impl<'de> Deserialize<'de> for Pairs {
 }
 
 /// Keys in their order with the types behind them; of a list, its first entry.
-fn shape(text: &str) -> String {
+pub fn shape(text: &str) -> String {
     if let Ok(Pairs(pairs)) = serde_json::from_str(text) {
         let of = |(key, value): &(String, Box<RawValue>)| format!("{key}:{}", shape(value.get()));
         return format!("{{{}}}", pairs.iter().map(of).collect::<Vec<_>>().join(","));
@@ -76,7 +76,7 @@ const fn kind(value: &Value) -> &'static str {
     }
 }
 
-fn file(path: &str) -> Option<String> {
+pub fn file(path: &str) -> Option<String> {
     let text = fs::read_to_string(format!("{VENUES}/{path}"));
     if text.is_err() {
         println!("skipped: {path} is not beside the repository");

@@ -16,7 +16,7 @@ fn day(words: &str, texts: &[String]) -> (Vec<Output>, u64) {
     let mut rig = Rig::new();
     let request = HttpRequest { path: "/ws/api/v2".to_owned(), ..HttpRequest::default() };
     let mut now = Now { mono: Nanos(1), utc: rig.now.utc };
-    assert!(front.open(now, 1, &request));
+    assert_eq!(front.open(now, 1, &request), Ok(()));
     let mut sent = Vec::new();
     for nth in 0..texts.len() + 100 {
         now.mono = now.mono + Nanos::from_millis(1);

@@ -6,8 +6,10 @@ use std::fs;
 use std::sync::OnceLock;
 
 use serde_json::{Value, json};
+use taut_engine::Phase;
 
 use super::rig::{PERPETUAL, Rig};
+use crate::front::Front;
 
 const FILE: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/venues/deribit/deribit_api_v2.json");
@@ -221,6 +223,8 @@ fn every_message_is_valid_by_the_interfaces_description() {
             "deribit_price_index.btc_usd",
             "book.BTC-PERPETUAL.none.10.100ms",
             "user.portfolio.btc",
+            "instrument.state.any.any",
+            "instrument.state.future.BTC",
             "platform_state",
             "platform_state.public_methods_state",
         ]
@@ -282,6 +286,13 @@ fn every_message_is_valid_by_the_interfaces_description() {
     ask(&mut rig, "private/enable_cancel_on_disconnect", json!({}));
     ask(&mut rig, "private/get_cancel_on_disconnect", json!({}));
     ask(&mut rig, "private/disable_cancel_on_disconnect", json!({}));
+    rig.set_phase(0, Phase::Halted);
+    rig.front.on_maintenance(true);
+    for method in ["get_instrument", "ticker"] {
+        ask(&mut rig, &format!("public/{method}"), instrument.clone());
+    }
+    rig.front.on_maintenance(false);
+    rig.set_phase(0, Phase::Continuous);
     for method in [
         "get_instrument",
         "get_order_book",

@@ -189,6 +189,10 @@ fn instruments_positions_and_the_account_are_told() {
     assert_eq!(value(&all, "146"), "3");
     let status = client.say(&mut rig, "e", &format!("324=u|55={PERPETUAL}|")).concat();
     assert_eq!(values(&status, ["35", "324", "965"]), ["f", "u", "1"]);
+    rig.set_phase(0, taut_engine::Phase::Halted);
+    let status = client.say(&mut rig, "e", &format!("324=u|55={PERPETUAL}|")).concat();
+    assert_eq!(values(&status, ["35", "965", "326"]), ["f", "2", "2"]);
+    rig.set_phase(0, taut_engine::Phase::Continuous);
     place(&mut client, &mut rig, "a", LIMIT);
     let mut other = log_on(&mut rig, 8, "two", "");
     place(&mut other, &mut rig, "b", SALE);

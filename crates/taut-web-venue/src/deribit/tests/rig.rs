@@ -1,6 +1,7 @@
 //! Instruments and accounts, and how a client asks.
 
 use serde_json::{Value, json};
+use taut_engine::{Command, Phase};
 
 use crate::accounts::{AccountSettings, KeySettings};
 use crate::deribit::instruments::{Kind, MarketSettings, TickStep};
@@ -10,6 +11,8 @@ use crate::front::{Front, HttpRequest};
 
 /// The perpetual.
 pub const PERPETUAL: &str = "BTC-PERPETUAL";
+/// The option.
+pub const OPTION: &str = "BTC-25DEC26-60000-C";
 
 pub type Rig = crate::rig::Rig<Deribit>;
 
@@ -57,7 +60,7 @@ pub fn settings() -> DeribitSettings {
     DeribitSettings {
         instruments: vec![
             market(PERPETUAL, Kind::Future, "USD", "BTC", "0.5", "10", "60000"),
-            market("BTC-25DEC26-60000-C", Kind::Option, "BTC", "BTC", "0.0001", "0.1", "0.1"),
+            market(OPTION, Kind::Option, "BTC", "BTC", "0.0001", "0.1", "0.1"),
             market("BTC_USDC", Kind::Pair, "USDC", "USDC", "1", "0.0001", "60000"),
         ],
         accounts: vec![account("one"), account("two"), account("reader")],
@@ -72,9 +75,17 @@ impl Rig {
         Self { look: check_notification, ..rig }
     }
 
+    /// The engine does something else with a market.
+    pub fn set_phase(&mut self, place: usize, phase: Phase) {
+        let mut events = Vec::new();
+        self.engines[place].execute(Command::SetPhase(phase), &mut |event| events.push(event));
+        self.front.on_events(self.now, place, &events);
+        self.pump();
+    }
+
     pub fn open(&mut self, connection: u64) {
         let request = HttpRequest { path: "/ws/api/v2".to_owned(), ..HttpRequest::default() };
-        assert!(self.front.open(self.now, connection, &request));
+        assert_eq!(self.front.open(self.now, connection, &request), Ok(()));
     }
 
     /// A connection on which this account is logged on.

@@ -86,6 +86,7 @@ const fn self_trade(mode: SelfTrade) -> Option<&'static [u8]> {
         SelfTrade::ExpireMaker => Some(b"3"),
         SelfTrade::ExpireBoth => Some(b"4"),
         SelfTrade::Decrement => Some(b"5"),
+        SelfTrade::Transfer => Some(b"6"),
     }
 }
 

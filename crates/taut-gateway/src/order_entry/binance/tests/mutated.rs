@@ -145,7 +145,28 @@ impl Storm {
             return format!(r#"{{"id":{id},"status":{status},"error":{error}}}"#);
         }
         let result = self.result(method(request));
-        format!(r#"{{"id":{id},"status":200,"result":{result},"rateLimits":[]}}"#)
+        let limits = self.limits();
+        format!(r#"{{"id":{id},"status":200,"result":{result},"rateLimits":{limits}}}"#)
+    }
+
+    /// What the venue has counted, of which plenty is left; sometimes it says nothing.
+    fn limits(&mut self) -> String {
+        if self.random.per_mille(500) {
+            return "[]".to_owned();
+        }
+        let (weight, orders) = (self.random.below(5_000), self.random.below(50));
+        format!(
+            concat!(
+                r#"[{{"rateLimitType":"REQUEST_WEIGHT","interval":"MINUTE","intervalNum":1,"#,
+                r#""limit":6000,"count":{weight}}},"#,
+                r#"{{"rateLimitType":"ORDERS","interval":"SECOND","intervalNum":10,"#,
+                r#""limit":100,"count":{orders}}},"#,
+                r#"{{"rateLimitType":"ORDERS","interval":"DAY","intervalNum":1,"#,
+                r#""limit":200000,"count":{orders}}}]"#
+            ),
+            weight = weight,
+            orders = orders
+        )
     }
 
     /// What the venue says without having been asked.

@@ -1,5 +1,6 @@
 //! Deribit's JSON on messages, and a session that speaks it.
 
+mod ends;
 mod mutated;
 
 use taut_fix::CompId;

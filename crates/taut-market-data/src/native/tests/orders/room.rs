@@ -106,7 +106,7 @@ fn nothing_is_allocated_while_orders_are_followed_listed_and_overflow() {
     let measured = allocation_counter::measure(|| {
         for (at, (source, packet)) in frames.iter().enumerate() {
             if at == 300 {
-                assert_eq!(feed.follow(&instruments[1], InstrumentId(1)), Ok(()));
+                assert_eq!(feed.follow(&instruments[1], InstrumentId(1), b""), Ok(()));
             }
             let mut sink = |_: &Context<'_>, event: &Event| match event.kind {
                 EventKind::End { .. } => lists += 1,
