@@ -129,6 +129,7 @@ fn feed(symbols: usize, renewed_after: Nanos, now: Nanos) -> (FeedInput, Binance
     let input = FeedInput::Streams(FeedStreams {
         stream: at(format!("ws://localhost/stream?streams={}", channels.join("/"))),
         snapshot: at("ws://localhost/ws-api/v3".to_owned()),
+        figures: None,
         snapshot_requests: (0..symbols).map(request).collect(),
         snapshot_limits: SnapshotLimits::of_levels(1_000),
         symbols: None,

@@ -35,6 +35,8 @@ const RECONNECT: Nanos = Nanos::from_secs(1);
 const RECONNECT_MAX: Nanos = Nanos::from_secs(8);
 /// A stream that brings data after so long is stable: its end is the first one again.
 const STABLE: Nanos = Nanos::from_secs(5);
+/// Figures come each second at the best: without any a connection for them stays so long.
+const FIGURES_SILENCE: Nanos = Nanos::from_secs(30);
 /// So long after the first frame of the second connection, the first one ends: what is still on its
 /// way by then has come.
 const OVERLAP: Nanos = Nanos::from_secs(5);
@@ -47,6 +49,9 @@ pub struct FeedStreams {
     pub stream: StreamAddress,
     /// Its messages are answers to `snapshot_requests`: [`Source::SNAPSHOT`].
     pub snapshot: StreamAddress,
+    /// Its messages are figures of instruments, where the venue has these apart from their books:
+    /// [`Source::FIGURES`]. It is made again when it ends.
+    pub figures: Option<StreamAddress>,
     /// What is sent to ask for the book of each instrument, by their numbers.
     pub snapshot_requests: Vec<String>,
     /// What these may cost.
@@ -71,7 +76,8 @@ impl FeedStreams {
 #[derive(Debug)]
 pub(crate) struct Streams {
     config: FeedStreams,
-    /// The stream, and, of one without a session, the one for snapshots and the stream's next.
+    /// The stream, and, of one without a session, the one for snapshots, the stream's next, and the
+    /// one for figures, if there is one.
     ends: Vec<End>,
     /// What is said on the stream.
     session: Option<Box<dyn StreamSession>>,
@@ -87,11 +93,12 @@ pub(crate) struct Streams {
 
 impl Streams {
     pub(crate) fn new(config: FeedStreams, hot: bool) -> Self {
-        let ends = vec![
+        let mut ends = vec![
             End::new(Source::LINE_A, Nanos::ZERO),
             End::new(Source::SNAPSHOT, Nanos::ZERO),
             End::new(Source::LINE_B, Nanos::MAX),
         ];
+        ends.extend(config.figures.as_ref().map(|_| End::new(Source::FIGURES, Nanos::ZERO)));
         Self {
             snapshots: SnapshotBudget::new(config.snapshot_limits),
             config,
@@ -111,6 +118,7 @@ impl Streams {
         let config = FeedStreams {
             snapshot: stream.clone(),
             stream,
+            figures: None,
             snapshot_requests: Vec::new(),
             snapshot_limits: SnapshotLimits::of_levels(0),
             symbols: None,
@@ -168,7 +176,12 @@ impl Streams {
     fn give_up_silent(&mut self, io: &mut Io<impl Kernel>, now: Nanos) -> Option<Source> {
         let Self { ends, config, back_off, .. } = self;
         let is_silent = |end: &&mut End| {
-            end.source != Source::SNAPSHOT && end.is_up() && now.since(end.heard) >= config.silence
+            let longest = match end.source {
+                Source::SNAPSHOT => return false,
+                Source::FIGURES => config.silence.max(FIGURES_SILENCE),
+                _ => config.silence,
+            };
+            end.is_up() && now.since(end.heard) >= longest
         };
         let end = ends.iter_mut().find(is_silent)?;
         self.disconnects += 1;
@@ -180,7 +193,7 @@ impl Streams {
     /// first when the second has brought data for long enough; then which one ended.
     fn renew(&mut self, io: &mut Io<impl Kernel>, now: Nanos) -> Option<Source> {
         let Self { ends, config, .. } = self;
-        let [stream, _, next] = &mut **ends else { return None };
+        let [stream, _, next, ..] = &mut **ends else { return None };
         let is_old = stream.is_ending || now.since(stream.since) >= config.renewed_after;
         if stream.is_up() && is_old && next.is_idle() {
             *next = End::new(other(stream.source), now);
@@ -224,7 +237,7 @@ impl Streams {
         let Self { config, ends, added, frames, hot, .. } = self;
         let mut taken = None;
         for (place, end) in ends.iter_mut().enumerate() {
-            let is_hot = *hot && end.source != Source::SNAPSHOT;
+            let is_hot = *hot && !matches!(end.source, Source::SNAPSHOT | Source::FIGURES);
             let at = (config.of(end.source), config.tls.as_ref());
             let was_up = end.is_up();
             let took = end.handle(io, completion, at, is_hot, frames);
@@ -298,7 +311,7 @@ impl Streams {
         }
         end.end(io, due);
         if place == 0
-            && let [stream, _, next] = &mut *self.ends
+            && let [stream, _, next, ..] = &mut *self.ends
             && next.delivered.is_some()
         {
             stream.end(io, Nanos::MAX);
@@ -399,12 +412,17 @@ impl Streams {
     }
 
     /// The host of a stream is at these addresses now.
-    pub(crate) fn set_addresses(&mut self, source: Source, addresses: Vec<SocketAddr>) {
-        let mut addresses = addresses.into_iter();
-        let Some(first) = addresses.next() else { return };
-        let FeedStreams { stream, snapshot, .. } = &mut self.config;
-        let at = if source == Source::SNAPSHOT { snapshot } else { stream };
-        (at.address, at.others) = (first, addresses.collect());
+    pub(crate) fn set_addresses(&mut self, source: Source, addresses: &[SocketAddr]) {
+        let Some((first, others)) = addresses.split_first() else { return };
+        let FeedStreams { stream, snapshot, figures, .. } = &mut self.config;
+        // Figures are at the stream's host.
+        let at = match source {
+            Source::SNAPSHOT => [Some(snapshot), None],
+            _ => [Some(stream), figures.as_mut()],
+        };
+        for at in at.into_iter().flatten() {
+            (at.address, at.others) = (*first, others.to_vec());
+        }
     }
 
     /// Whether there is somebody to ask for the book, and a request may leave.
@@ -418,7 +436,11 @@ impl Streams {
 
 impl FeedStreams {
     fn of(&self, source: Source) -> &StreamAddress {
-        if source == Source::SNAPSHOT { &self.snapshot } else { &self.stream }
+        match source {
+            Source::SNAPSHOT => &self.snapshot,
+            Source::FIGURES => self.figures.as_ref().unwrap_or(&self.stream),
+            _ => &self.stream,
+        }
     }
 }
 

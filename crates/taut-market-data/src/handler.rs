@@ -15,7 +15,7 @@ pub struct Source(pub u8);
 
 impl Source {
     /// How many there are: numbers are below this.
-    pub const COUNT: usize = 4;
+    pub const COUNT: usize = 5;
     /// Increments: the first of two lines that carry the same, or the only one.
     pub const LINE_A: Self = Self(0);
     /// Increments: the other line.
@@ -24,6 +24,9 @@ impl Source {
     pub const RETRANSMISSION: Self = Self(2);
     /// Snapshots: a cycle that is always sent, or answers to [`FeedRequest::Snapshot`].
     pub const SNAPSHOT: Self = Self(3);
+    /// Figures of instruments, where they come apart from their books: no book is stale for want of
+    /// them.
+    pub const FIGURES: Self = Self(4);
 }
 
 /// What a handler needs from its venue to make a book sound.

@@ -220,7 +220,7 @@ fn keys_may_be_written_with_escapes() {
 
 #[test]
 fn tells_the_kinds_of_frames_apart() {
-    use FrameKind::{BestLevels, BookTicker, Other, Snapshot, Status, Trade};
+    use FrameKind::{BestLevels, BookTicker, Figures, Other, Snapshot, Status, Trade};
     for (frame, kind) in [
         (r#"{"result":null,"id":1}"#, Other),
         (r#"{"e":"kline","E":1,"s":"X","k":{"t":1,"a":[1]}}"#, Other),
@@ -234,6 +234,7 @@ fn tells_the_kinds_of_frames_apart() {
         ),
         (r#"{"e":"aggTrade","a":5,"p":"1","q":"2","f":1,"l":2,"T":3,"m":true}"#, Trade),
         (r#"{"e":"contractInfo","s":"X","cs":"CLOSE"}"#, Status),
+        (r#"{"e":"markPriceUpdate","E":1,"s":"X","p":"1","i":"2","r":"-0.1","T":3}"#, Figures),
     ] {
         let mut sink = |_: &Context<'_>, _: &Event| {};
         let read = BinanceJson::default().decode(Nanos(0), frame.as_bytes(), &mut sink);

@@ -199,6 +199,7 @@ pub fn binance_gateway(now: Nanos) -> Parts<BinanceFeeds, BinanceWs> {
     let input = FeedInput::Streams(FeedStreams {
         stream: at("ws://localhost/stream?streams=btcusdt@depth@100ms/btcusdt@trade"),
         snapshot: at("ws://localhost/ws-api/v3"),
+        figures: None,
         snapshot_requests: vec![depth],
         snapshot_limits: SnapshotLimits::of_levels(100),
         symbols: None,

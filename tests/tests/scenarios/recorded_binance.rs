@@ -58,6 +58,7 @@ fn a_gateway_trades_in_a_recorded_binance_market() {
     let input = FeedInput::Streams(FeedStreams {
         stream: at("/stream?streams=btcusdt@depth@100ms"),
         snapshot: at("/ws-api/v3"),
+        figures: None,
         snapshot_requests: vec!["{\"id\":1,\"method\":\"depth\"}".to_owned()],
         snapshot_limits: SnapshotLimits::of_levels(100),
         symbols: None,

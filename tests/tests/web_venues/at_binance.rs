@@ -202,6 +202,7 @@ fn gateway<'m, H: OrderHandler>(
     let input = FeedInput::Streams(FeedStreams {
         stream,
         snapshot: at(url("ws-api/v3")),
+        figures: None,
         snapshot_requests: vec![depth.to_owned()],
         snapshot_limits: SnapshotLimits::of_levels(100),
         symbols: Some(SymbolStreams {

@@ -225,7 +225,8 @@ impl<C: Client, F: FeedHandler, K: Kernel, O: Observer, H: OrderHandler>
         addresses: impl IntoIterator<Item = SocketAddrV4>,
     ) {
         if let Some(streams) = &mut self.core.streams {
-            streams.set_addresses(source, addresses.into_iter().map(SocketAddr::V4).collect());
+            let addresses: Vec<_> = addresses.into_iter().map(SocketAddr::V4).collect();
+            streams.set_addresses(source, &addresses);
         }
     }
 

@@ -134,6 +134,7 @@ fn open(
     let streams = FeedStreams {
         stream: at.clone(),
         snapshot: at,
+        figures: None,
         snapshot_requests: Vec::new(),
         snapshot_limits: SnapshotLimits::of_levels(100),
         symbols: Some(SymbolStreams {
@@ -180,6 +181,25 @@ fn a_stream_without_data_is_given_up_though_the_venue_pings_and_the_one_for_answ
 }
 
 #[test]
+fn figures_have_a_connection_of_their_own_that_may_be_silent_for_longer() {
+    let kernel = SimKernel::new(16, SimConfig::default());
+    let config = LoopConfig { sources_max: 16, ..LoopConfig::default() };
+    let mut events = EventLoop::new(kernel, config).expect("a loop");
+    let (mut world, ..) = open(events.io(), false, |address| (address, Vec::new()));
+    let mut streams = world.client.config.clone();
+    let at = streams.stream.clone();
+    streams.figures = Some(StreamAddress { url: format!("{}figures", at.url), ..at });
+    world.client = Streams::new(streams, false);
+    let mut handler =
+        |io: &mut Io<SimKernel>, completion: Completion<'_>| world.handle(io, &completion);
+    let span = Nanos::from_secs(35);
+    events.run_for(&mut handler, WaitStrategy::Block, span).expect("virtual time passes");
+    let sources: Vec<Source> = world.given_up.iter().map(|(source, _)| *source).collect();
+    assert_eq!(sources, [Source::LINE_A, Source::FIGURES]);
+    assert_eq!(world.accepted, 5, "three connections, and two anew");
+}
+
+#[test]
 fn a_venue_that_ends_every_connection_is_called_ever_more_rarely() {
     let (world, _) = run(true, Nanos::from_secs(300));
     let accepted = world.accepted;
@@ -213,7 +233,7 @@ fn run_moving(span: Nanos, elsewhere: SocketAddr) -> (World, Nanos) {
     events.run_for(&mut handler, WaitStrategy::Block, second).expect("virtual time passes");
     assert_eq!(world.accepted, 0);
     for source in [Source::LINE_A, Source::SNAPSHOT] {
-        world.client.set_addresses(source, vec![address]);
+        world.client.set_addresses(source, &[address]);
     }
     let mut handler =
         |io: &mut Io<SimKernel>, completion: Completion<'_>| world.handle(io, &completion);

@@ -29,6 +29,10 @@ pub(super) enum Key {
     Price,
     Size,
     BuyerIsMaker,
+    /// The price of what a future is about.
+    Index,
+    /// What is paid for holding it.
+    Funding,
     Status,
 }
 
@@ -86,6 +90,8 @@ impl Key {
             b'p' => Self::Price,
             b'q' => Self::Size,
             b'm' => Self::BuyerIsMaker,
+            b'i' => Self::Index,
+            b'r' => Self::Funding,
             _ => return None,
         })
     }
@@ -110,6 +116,8 @@ impl Key {
             Self::Price => "p",
             Self::Size => "q",
             Self::BuyerIsMaker => "m",
+            Self::Index => "i",
+            Self::Funding => "r",
             Self::Status => "cs",
         }
     }
@@ -385,6 +393,25 @@ impl Fields {
     #[inline]
     pub(super) fn size(&self, frame: &[u8], key: Key) -> Result<Lots, MarketDataError> {
         self.decimal(frame, key, self.size_decimals, Expected::Size).map(Lots)
+    }
+
+    /// A decimal that may be below zero, where there is one: some instruments have an empty text.
+    pub(super) fn signed(
+        &self,
+        frame: &[u8],
+        key: Key,
+        decimals: u8,
+    ) -> Result<Option<i64>, MarketDataError> {
+        let offset = match self.get(key) {
+            Value::Text(span) => span.from as usize,
+            _ => 0,
+        };
+        match self.text(frame, key) {
+            b"" => Ok(None),
+            text => parse_decimal(text, decimals)
+                .map(Some)
+                .map_err(|_| MarketDataError::Malformed { offset, expected: Expected::Decimal }),
+        }
     }
 
     #[inline]

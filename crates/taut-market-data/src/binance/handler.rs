@@ -67,9 +67,10 @@ impl BinanceConfig {
 /// [`Source::LINE_A`] brings the messages of a stream, and [`Source::LINE_B`] those of a second
 /// connection to it, if there is one: whichever brings an update first is taken.
 /// [`Source::SNAPSHOT`] brings the answers to [`FeedRequest::Snapshot`]: the depth snapshot of REST
-/// or of the WebSocket API. The top that is told is the book's; a bookTicker stream, which runs
-/// ahead of it, is left out. An update that is newer by its time and older by its number says that
-/// the venue's numbers began again: the book is stale until a snapshot.
+/// or of the WebSocket API. [`Source::FIGURES`] brings the marks of futures, where they come apart.
+/// The top that is told is the book's; a bookTicker stream, which runs ahead of it, is left out. An
+/// update that is newer by its time and older by its number says that the venue's numbers began
+/// again: the book is stale until a snapshot.
 #[derive(Debug)]
 pub struct BinanceFeed {
     decoder: BinanceJson,
@@ -354,7 +355,11 @@ impl FeedHandler for BinanceFeed {
                     &renamed
                 }
             };
-            if is_told && matches!(event.kind, EventKind::Trade(_) | EventKind::Status(_)) {
+            let is_passed_on = matches!(
+                event.kind,
+                EventKind::Trade(_) | EventKind::Status(_) | EventKind::Statistic(_)
+            );
+            if is_told && is_passed_on {
                 sink.on_event(context, event);
             }
             // A copy, and what was overtaken, were made before what the book has.
@@ -388,6 +393,9 @@ impl FeedHandler for BinanceFeed {
         };
         if told.is_err() {
             self.malformed += 1;
+        }
+        if source == Source::FIGURES {
+            return;
         }
         self.note_line(received, source, has_changed);
         self.restarts += u64::from(has_begun_again);
@@ -451,7 +459,9 @@ impl FeedHandler for BinanceFeed {
     fn handle_disconnect(&mut self, _now: Nanos, source: Source) {
         let Some(is_live) = self.are_live.get_mut(usize::from(source.0)) else {
             // Who answers is gone; an answer that did not come is asked for again.
-            self.asked = None;
+            if source == Source::SNAPSHOT {
+                self.asked = None;
+            }
             return;
         };
         *is_live = false;

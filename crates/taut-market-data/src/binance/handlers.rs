@@ -270,7 +270,7 @@ impl FeedHandler for BinanceFeeds {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{Context, Event, EventKind};
+    use crate::event::{Context, Event, EventKind, Statistic};
     use std::borrow::ToOwned;
     use std::format;
     use std::string::String;
@@ -343,6 +343,13 @@ mod tests {
         assert!(feeds.is_whole());
         let told = hear(&mut feeds, Source::LINE_A, &depth("ethusdt", "ETHUSDT", 7, 7, "10.20"));
         assert!(told.iter().all(|(instrument, _)| *instrument == 1), "{told:?}");
+        let mark = "{\"stream\":\"ethusdt@markPrice@1s\",\"data\":{\"e\":\"markPriceUpdate\",\
+                    \"E\":1,\"s\":\"ETHUSDT\",\"p\":\"10.5\",\"i\":\"\",\"r\":\"\",\"T\":0}}";
+        let told = hear(&mut feeds, Source::FIGURES, mark);
+        let mark = EventKind::Statistic(Statistic::Mark(Price(10_500_000_000)));
+        assert_eq!(told, [(1, mark)]);
+        feeds.handle_disconnect(Nanos::ZERO, Source::FIGURES);
+        assert!(feeds.is_whole(), "books do not wait for figures");
         assert_eq!(feeds.counters().malformed, 0);
     }
 

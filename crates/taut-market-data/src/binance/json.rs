@@ -1,19 +1,22 @@
 //! Frames of the JSON streams, spot and USD-margined futures, and REST snapshots.
 //!
 //! Read are `depth` (`depthUpdate`), partial depth, `bookTicker`, `trade`, `aggTrade`,
-//! `contractInfo` and the depth snapshot of REST and of the WebSocket API, each alone or as the
-//! `data` of a combined stream. All else is [`FrameKind::Other`].
+//! `markPrice`, `contractInfo` and the depth snapshot of REST and of the WebSocket API, each alone
+//! or as the `data` of a combined stream. All else is [`FrameKind::Other`].
 
-use taut_types::{Nanos, OrderId, Side};
+use taut_types::{Nanos, OrderId, Price, Side};
 
 use super::fields::{Fields, Key, Quote, Value};
 use super::usual::{self, Body, Usual};
 use crate::error::{Expected, MarketDataError};
 use crate::event::{
     Batch, BestPrices, Context, EventKind, InstrumentKey, LevelPlace, LevelUpdate, MarketSink,
-    Origin, SequenceRange, Trade, TradingStatus,
+    Origin, SequenceRange, Statistic, Trade, TradingStatus,
 };
 use crate::instruments::Instruments;
+
+/// Rates are told in billionths.
+const FUNDING_DECIMALS: u8 = 9;
 
 /// What a frame was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +33,8 @@ pub enum FrameKind {
     Trade,
     /// What an instrument's trading does.
     Status,
+    /// Figures of a future: its mark, its index, its funding.
+    Figures,
     /// Something that has no events: an answer to a subscription, or another stream.
     Other,
 }
@@ -151,7 +156,8 @@ impl BinanceJson {
         let message = Message { frame, fields };
         let kind = message.kind();
         let none = SequenceRange::default();
-        let origin = self.origin(receive_time, message.exchange_time(), message.symbol(), none);
+        let time = message.exchange_time(kind);
+        let origin = self.origin(receive_time, time, message.symbol(), none);
         match kind {
             FrameKind::Depth => message.depth(origin, sink)?,
             FrameKind::BestLevels => message.best_levels(origin, sink)?,
@@ -165,6 +171,7 @@ impl BinanceJson {
                 let status = EventKind::Status(trading_status(message.text(Key::Status)));
                 origin.hand(status, sink);
             }
+            FrameKind::Figures => message.figures(&origin, sink)?,
             FrameKind::Other => {}
         }
         Ok(kind)
@@ -280,6 +287,22 @@ impl<'a> Message<'a> {
         Ok(())
     }
 
+    fn figures(
+        &self,
+        origin: &Origin<'_>,
+        sink: &mut impl MarketSink,
+    ) -> Result<(), MarketDataError> {
+        let (fields, frame) = (self.fields, self.frame);
+        let mark = fields.price(frame, Key::Price)?;
+        let index = fields.signed(frame, Key::Index, Price::DECIMALS)?.map(Price);
+        let funding = fields.signed(frame, Key::Funding, FUNDING_DECIMALS)?;
+        let known = [index.map(Statistic::Index), funding.map(Statistic::Funding)];
+        for figure in [Statistic::Mark(mark)].into_iter().chain(known.into_iter().flatten()) {
+            origin.hand(EventKind::Statistic(figure), sink);
+        }
+        Ok(())
+    }
+
     /// The frame says what it is in `e`; some spot frames do not, and then their stream says it or
     /// the fields that they have.
     #[inline]
@@ -290,6 +313,7 @@ impl<'a> Message<'a> {
             b"bookTicker" => FrameKind::BookTicker,
             b"trade" | b"aggTrade" => FrameKind::Trade,
             b"contractInfo" => FrameKind::Status,
+            b"markPriceUpdate" => FrameKind::Figures,
             b"" if stream.ends_with(b"@bookTicker") => FrameKind::BookTicker,
             b"" => self.kind_by_fields(stream),
             _ => FrameKind::Other,
@@ -331,10 +355,15 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// When it happened in the matching engine (`T`), or else when the frame was made (`E`).
+    /// When it happened in the matching engine (`T`), or else when the frame was made (`E`). With
+    /// figures the former is when funding is paid next.
     #[inline]
-    fn exchange_time(&self) -> Nanos {
-        match (self.fields.get(Key::TransactionTime), self.fields.get(Key::EventTime)) {
+    fn exchange_time(&self, kind: FrameKind) -> Nanos {
+        let happened = match kind {
+            FrameKind::Figures => Value::Absent,
+            _ => self.fields.get(Key::TransactionTime),
+        };
+        match (happened, self.fields.get(Key::EventTime)) {
             (Value::Number(time), _) | (_, Value::Number(time)) => utc(time),
             _ => Nanos::ZERO,
         }

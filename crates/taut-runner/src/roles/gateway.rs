@@ -331,6 +331,7 @@ fn stream_feed(
     let streams = FeedStreams {
         stream: of(&format!("/stream?streams={}@depth", symbol.as_str().to_lowercase())),
         snapshot: of("/ws-api/v3"),
+        figures: None,
         snapshot_requests: vec![format!(
             "{{\"id\":1,\"method\":\"depth\",\
              \"params\":{{\"symbol\":\"{symbol}\",\"limit\":{}}}}}",

@@ -60,7 +60,11 @@ impl GatewayFile {
         }
         if let Some(credentials) = &self.session.credentials {
             let (user, place) = (&credentials.username, credentials.password.words());
-            say("logon", format!("as {user}, with the secret in {place}"));
+            let secret = match connections::reads_secret(self) {
+                true => format!("with the secret in {place}"),
+                false => "whose secret is not read on paper".to_owned(),
+            };
+            say("logon", format!("as {user}, {secret}"));
         }
         if self.venue.is_some() {
             let rule = match self.session.positions {

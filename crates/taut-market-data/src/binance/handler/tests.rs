@@ -164,6 +164,35 @@ fn trades_are_told_and_other_symbols_are_not() {
 }
 
 #[test]
+fn figures_of_a_future_are_told_and_move_no_book() {
+    use crate::event::Statistic::{Funding, Index, Mark};
+    let mut rig = sound();
+    let figures = |index: &str, rate: &str| {
+        let (head, next) = (r#""e":"markPriceUpdate","E":1723161256298"#, 1_723_190_400_000_u64);
+        let (symbol, mark) = (r#""s":"BTCUSDT""#, r#""p":"10.12345678","ap":"10","P":"11""#);
+        format!(r#"{{{head},{symbol},{mark},"i":"{index}","r":"{rate}","T":{next}}}"#)
+    };
+    let mark = EventKind::Statistic(Mark(Price(10_123_456_780)));
+    for (index, rate, more) in [
+        ("10.5", "-0.00010000", &[Index(Price(10_500_000_000)), Funding(-100_000)][..]),
+        ("10.5", "", &[Index(Price(10_500_000_000))]),
+        ("", "", &[]),
+    ] {
+        let told = rig.take(Source::FIGURES, &figures(index, rate));
+        let more = more.iter().map(|figure| EventKind::Statistic(*figure));
+        assert!(told.into_iter().eq([mark].into_iter().chain(more)), "{index} {rate}");
+        assert!(rig.told.iter().all(|it| it.exchange_time == Nanos(1_723_161_256_298_000_000)));
+    }
+    // Nobody waits for the connection that brings them.
+    let (heard, lines) = (rig.feed.poll_timeout(), rig.feed.counters().lines);
+    rig.feed.handle_disconnect(rig.now, Source::FIGURES);
+    assert_eq!(rig.take(Source::FIGURES, &figures("x", "")), []);
+    assert_eq!((rig.feed.poll_timeout(), rig.feed.counters().lines), (heard, lines));
+    assert_eq!((rig.feed.soundness(ID), rig.feed.counters().malformed), (Soundness::Sound, 1));
+    assert!(!rig.asks_for_snapshot());
+}
+
+#[test]
 fn a_gap_makes_the_book_stale_until_a_newer_snapshot_and_asks_no_more_than_it_may() {
     let mut rig = sound();
     let told = rig.update(15, 16, r#"["10.60","1"]"#, "");

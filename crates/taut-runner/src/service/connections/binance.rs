@@ -192,6 +192,9 @@ impl BinanceKeys {
         if self.encoding == BinanceEncoding::Sbe {
             say("", "in SBE; the API key is shown there".to_owned());
         }
+        if self.market == BinanceMarket::UsdM {
+            say("", "marks, indices and funding each second".to_owned());
+        }
         say("", format!("snapshots of {snapshot_levels} levels a side at {api}"));
         let SnapshotLimits { weight, rate } = self.snapshot_limits();
         let minute = u64::from(rate.per_second) * 60 + u64::from(rate.burst);
@@ -384,15 +387,21 @@ impl BinanceKeys {
     ) -> Result<MarketData<BinanceFeeds>, RunnerError> {
         let names: Vec<&str> = file.instruments.iter().map(|it| it.venue_name()).collect();
         let symbols = self.symbols();
-        let channels: Vec<String> =
-            names.iter().flat_map(|name| symbols.streams_of(name)).collect();
+        let url_of = |path: &str, channels: Vec<String>| {
+            format!("{}{path}?streams={}", self.streams(), channels.join("/"))
+        };
         let ca = self.ca.as_deref();
         // Streams of futures are apart by what they have; where they were before, nothing comes.
-        let path = match self.market {
-            BinanceMarket::SpotMarket => "/stream",
-            BinanceMarket::UsdM => "/public/stream",
+        let (path, figures) = match self.market {
+            BinanceMarket::SpotMarket => ("/stream", None),
+            BinanceMarket::UsdM => {
+                let small = names.iter().map(|name| name.to_ascii_lowercase());
+                let figures = small.map(|name| format!("{name}@markPrice@1s")).collect();
+                ("/public/stream", Some(url_of("/market/stream", figures)))
+            }
         };
-        let url = format!("{}{path}?streams={}", self.streams(), channels.join("/"));
+        let channels = names.iter().flat_map(|name| symbols.streams_of(name)).collect();
+        let url = url_of(path, channels);
         let stream = web_socket("binance.streams", &url, self.address, ca)?;
         let snapshot = web_socket("binance.api", self.api(), self.address, ca)?;
         let encoding = match self.encoding {
@@ -415,12 +424,14 @@ impl BinanceKeys {
         let request = |(number, name): (usize, &&str)| symbols.snapshot_request_of(number, name);
         let tls = stream.tls.clone().or_else(|| snapshot.tls.clone());
         let mut stream = at(stream);
+        let figures = figures.map(|url| StreamAddress { url, ..stream.clone() });
         let key = file.session.credentials.as_ref().filter(|_| self.needs_key());
         let shown = key.map(|key| (KEY_HEADER.to_owned(), key.username.clone()));
         stream.headers = shown.into_iter().collect();
         let input = FeedInput::Streams(FeedStreams {
             stream,
             snapshot: at(snapshot),
+            figures,
             snapshot_requests: names.iter().enumerate().map(request).collect(),
             snapshot_limits: self.snapshot_limits(),
             symbols: Some(symbols.clone()),

@@ -57,7 +57,7 @@ fn the_key_is_shown_to_the_sbe_streams_and_nowhere_else() {
         let headers: Vec<_> =
             headers.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
         assert_eq!(shown, headers);
-        assert_eq!(streams.snapshot.headers, []);
+        assert_eq!((streams.snapshot.headers, streams.figures), (vec![], None));
     }
 }
 
@@ -129,6 +129,9 @@ fn futures_are_followed_where_their_books_and_trades_are_and_on_paper_alone() {
     let names = "btcusdt@depth@100ms/btcusdt@trade/ethusdt@depth@100ms/ethusdt@trade";
     assert_eq!(url, format!("ws://127.0.0.1:8080/public/stream?streams={names}"));
     assert_eq!((streams.stream.headers, streams.snapshot_limits.weight), (vec![], 20));
+    let figures = streams.figures.expect("figures of futures").url;
+    let names = "btcusdt@markPrice@1s/ethusdt@markPrice@1s";
+    assert_eq!(figures, format!("ws://127.0.0.1:8080/market/stream?streams={names}"));
     for (changes, words) in [
         (&[USD_M][..], ""),
         (&[USD_M, SBE], "binance.encoding = sbe: must be json"),
