@@ -1,8 +1,8 @@
-//! Frames of Deribit and of OKX, one a line, into decoders and books.
+//! Frames of Deribit, JSON and FIX, and of OKX, one a line, into decoders and books.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use taut_market_data::deribit::{BookChannel, DeribitFeed};
+use taut_market_data::deribit::{BookChannel, DeribitFeed, DeribitFixFeed};
 use taut_market_data::okx::OkxFeed;
 use taut_market_data::{ChainConfig, Context, Event, FeedHandler, NamedInstrument, Source};
 use taut_types::{Instrument, InstrumentId, Nanos, Price, Qty, Symbol};
@@ -27,11 +27,13 @@ fuzz_target!(|input: &[u8]| {
     let channels = [BookChannel::Changes, BookChannel::Grouped, BookChannel::Quote];
     let mut deribit = channels
         .map(|channel| DeribitFeed::following(channel, &config, Nanos(0)).expect("an instrument"));
+    let mut fix = DeribitFixFeed::new(&config, Nanos(0)).expect("an instrument");
     let mut okx = OkxFeed::new(&config, Nanos(0)).expect("an instrument");
     for (turn, frame) in (0..).zip(input.split(|&byte| byte == b'\n')) {
         let now = Nanos::from_millis(100 * turn);
         let source = if turn % 3 == 0 { Source::LINE_B } else { Source::LINE_A };
         deribit.iter_mut().for_each(|feed| take(feed, now, source, frame));
+        take(&mut fix, now, source, frame);
         take(&mut okx, now, source, frame);
     }
 });

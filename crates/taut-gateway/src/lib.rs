@@ -100,8 +100,9 @@ pub use regions::{Regions, StrategyRegions, Views};
 pub use runner::{DetachedStrategy, StrategyRunner};
 pub use strategy::{State, Strategy, Trading};
 pub use stream::{
-    DeribitStream, DeribitStreamSettings, FeedSession, FeedStreams, OkxStream, OkxStreamSettings,
-    SnapshotLimits, StreamAddress, StreamCounters, StreamSession, SymbolStreams, VenueTerms,
+    DeribitFixStream, DeribitFixStreamSettings, DeribitStream, DeribitStreamSettings, FeedSession,
+    FeedStreams, OkxStream, OkxStreamSettings, SnapshotLimits, StreamAddress, StreamCounters,
+    StreamSession, SymbolStreams, VenueTerms,
 };
 pub use touch::{TouchConfig, TouchStrategy};
 pub use venue_clock::ClockReading;

@@ -12,7 +12,7 @@ mod connection;
 mod copies;
 mod day;
 pub mod deribit;
-mod fix;
+pub mod fix;
 pub mod fix44;
 mod hand_over;
 pub mod handler;

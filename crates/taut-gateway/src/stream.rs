@@ -3,7 +3,9 @@
 
 mod added;
 mod binance;
+mod bytes;
 mod deribit;
+mod deribit_fix;
 mod end;
 mod okx;
 mod session;
@@ -16,13 +18,14 @@ use std::net::SocketAddr;
 use taut_fix_engine::BackOff;
 use taut_io::{Completion, Io, Kernel};
 use taut_market_data::Source;
-use taut_net::{TlsClientConfig, WsStream};
+use taut_net::TlsClientConfig;
 use taut_sys::{random_bytes, utc};
 use taut_types::{InstrumentId, Nanos};
 
 use added::Added;
 pub use added::SymbolStreams;
 pub use deribit::{DeribitStream, DeribitStreamSettings};
+pub use deribit_fix::{DeribitFixStream, DeribitFixStreamSettings};
 use end::{End, Frames, Took};
 pub use okx::{OkxStream, OkxStreamSettings};
 pub use session::{FeedSession, StreamAddress, StreamCounters, StreamSession, VenueTerms};
@@ -86,6 +89,8 @@ pub(crate) struct Streams {
     snapshots: SnapshotBudget,
     back_off: BackOff,
     frames: Frames,
+    /// Pieces of the bytes that frames are made of.
+    pieces: Frames,
     hot: bool,
     /// Connections that ended unasked, or could not be made.
     disconnects: u64,
@@ -107,6 +112,7 @@ impl Streams {
             added: Added::default(),
             back_off: BackOff::new(RECONNECT, RECONNECT_MAX),
             frames: Frames::new(),
+            pieces: Frames::empty(),
             hot,
             disconnects: 0,
         }
@@ -156,8 +162,7 @@ impl Streams {
         let Self { session: Some(session), ends, back_off, disconnects, .. } = self else {
             return None;
         };
-        let end = ends.first_mut()?;
-        end.ws()?;
+        let end = ends.first_mut().filter(|end| end.is_up())?;
         session.handle_timeout(now);
         if session.is_broken() {
             *disconnects += 1;
@@ -168,7 +173,7 @@ impl Streams {
         if session.is_settled() {
             back_off.reset();
         }
-        say(io, end.ws()?, session.as_mut());
+        say(io, end, session.as_mut());
         None
     }
 
@@ -258,16 +263,25 @@ impl Streams {
 
     /// Tells the session, where there is one, what happened on its stream.
     fn talk(&mut self, io: &mut Io<impl Kernel>, place: usize, took: Took) {
-        let Self { session: Some(session), ends, frames, .. } = self else { return };
+        let Self { session: Some(session), ends, frames, pieces, .. } = self else { return };
+        let Some(end) = ends.get_mut(place) else { return };
         let now = io.now();
         if took == Took::Opened {
             session.opened(now, utc(), random());
         }
-        frames.iter().for_each(|(_, frame)| session.handle_frame(now, frame));
+        if end.bytes().is_some() {
+            std::mem::swap(frames, pieces);
+            frames.clear();
+            for (source, piece) in pieces.iter() {
+                session.handle_bytes(now, piece, &mut |message| frames.push(source, message));
+            }
+        } else {
+            frames.iter().for_each(|(_, frame)| session.handle_frame(now, frame));
+        }
         if took == Took::Ended {
             session.closed();
-        } else if let Some(ws) = ends.get_mut(place).and_then(End::ws) {
-            say(io, ws, session.as_mut());
+        } else {
+            say(io, end, session.as_mut());
         }
     }
 
@@ -345,8 +359,8 @@ impl Streams {
         let Self { session, ends, config, added, .. } = self;
         if let Some(session) = session {
             let asks = session.add_instrument(now, name);
-            if let Some(ws) = ends.first_mut().and_then(End::ws) {
-                say(io, ws, session.as_mut());
+            if let Some(end) = ends.first_mut().filter(|end| end.is_up()) {
+                say(io, end, session.as_mut());
             }
             return asks;
         }
@@ -366,9 +380,11 @@ impl Streams {
     pub(crate) fn ask(&mut self, io: &mut Io<impl Kernel>, instrument: InstrumentId) -> bool {
         let now = io.now();
         if let (Some(session), [end, ..]) = (&mut self.session, &mut *self.ends) {
-            let Some(ws) = end.ws() else { return false };
+            if !end.is_up() {
+                return false;
+            }
             session.want(now, instrument);
-            say(io, ws, session.as_mut());
+            say(io, end, session.as_mut());
             return true;
         }
         let requests = &self.config.snapshot_requests;
@@ -450,10 +466,17 @@ fn other(line: Source) -> Source {
 }
 
 /// Sends what the session has to say; what does not fit is said later.
-fn say(io: &mut Io<impl Kernel>, ws: &mut WsStream, session: &mut dyn StreamSession) {
-    if !ws.is_open() {
+fn say(io: &mut Io<impl Kernel>, end: &mut End, session: &mut dyn StreamSession) {
+    if !end.is_open() {
         return;
     }
+    if let Some(bytes) = end.bytes() {
+        while let Some(text) = session.poll_transmit(io.now()) {
+            bytes.write(io, text.as_bytes());
+        }
+        return;
+    }
+    let Some(ws) = end.ws() else { return };
     let mut has_written = false;
     while let Some(text) = session.poll_transmit(io.now()) {
         has_written |= ws.outbox().text(text).is_ok();

@@ -1,9 +1,10 @@
-//! Deribit: JSON-RPC notifications over WebSocket.
+//! Deribit: JSON-RPC notifications over WebSocket, and market data over FIX.
 //!
 //! Source: docs.deribit.com, "Subscriptions" and "Notifications" (API 2.1.1), and recorded frames.
 
 mod channel;
 mod fields;
+mod fix;
 mod json;
 mod levels;
 mod message;
@@ -16,6 +17,7 @@ use taut_types::{InstrumentError, Nanos};
 use crate::chained::{ChainConfig, ChainedFeed};
 
 pub use channel::{BookChannel, Channel, channel};
+pub use fix::{DeribitFix, DeribitFixFeed, FixBody};
 pub use json::{DeribitJson, FrameKind};
 pub use message::{Message, read_message};
 

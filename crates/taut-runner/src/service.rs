@@ -64,7 +64,7 @@ pub use client::{ControlClient, control_path};
 pub(crate) use connections::{Connect, Connections, MarketData, Tap, connect};
 pub use copy_reader::CopyReaderKeys;
 pub use day::DayEnd;
-pub use deribit::{DeribitBook, DeribitInterval, DeribitKeys, DeribitOrders};
+pub use deribit::{DeribitBook, DeribitInterval, DeribitKeys, DeribitMarketData, DeribitOrders};
 pub use drop_copy::DropCopyKeys;
 pub use feed_backup::FeedBackupKeys;
 pub use file::{

@@ -1,8 +1,8 @@
 //! A connection to a venue's FIX port: the session, and its messages as fields.
 
 use taut_fix::{
-    BeginString, CompId, DataTags, Delivery, Event, Extras, FieldIndex, Hooks, Link, LinkConfig,
-    LogonContext, MESSAGE_BYTES_MAX, MemoryStore, Now, Peek, Precision, Role, Session,
+    BeginString, CompId, DataTags, Delivery, Event, Extras, FieldIndex, FixError, Hooks, Link,
+    LinkConfig, LogonContext, MESSAGE_BYTES_MAX, MemoryStore, Now, Peek, Precision, Role, Session,
     SessionConfig, StampCache, Writer, lead_with_msg_type, peek,
 };
 use taut_types::Nanos;
@@ -11,6 +11,8 @@ use taut_types::Nanos;
 const LOGON: Nanos = Nanos::from_secs(10);
 /// Reports of a sweep wait here until they are sent, which is at once.
 const OUTBOX_BYTES: usize = 1 << 20;
+/// The longest message: a whole book.
+const SENT_BYTES_MAX: usize = 1 << 18;
 const FIELDS_MAX: usize = 128;
 
 /// How a venue speaks FIX 4.4.
@@ -172,7 +174,7 @@ impl<L> FixSession<L> {
             inbox_bytes_max: 1 << 22,
             outbox_bytes_max: OUTBOX_BYTES,
             msg_type_anywhere,
-            ..LinkConfig::fixed(2 * MESSAGE_BYTES_MAX, OUTBOX_BYTES, 4_096)
+            ..LinkConfig::fixed(2 * MESSAGE_BYTES_MAX, OUTBOX_BYTES, SENT_BYTES_MAX)
         };
         let session = Session::new(config, MemoryStore::new(1, 256));
         let mut link = Link::with_hooks(session, &sizes, Answering(self.dialect));
@@ -184,9 +186,11 @@ impl<L> FixSession<L> {
     pub fn send(&mut self, now: Now, kind: &str, fields: &[(i32, String)]) {
         let Some(link) = &mut self.link else { return };
         // One that is not up is told nothing.
-        let _ = link.outbox(now).send(kind.as_bytes(), Extras::default(), |writer| {
+        let sent = link.outbox(now).send(kind.as_bytes(), Extras::default(), |writer| {
             fields.iter().for_each(|(tag, value)| writer.field(*tag, value.as_bytes()));
         });
+        // A message that does not fit would be missed: the end is better.
+        self.is_over |= matches!(sent, Err(FixError::Limit(_)));
     }
 
     pub fn refuse_logon(&mut self, now: Now, text: &'static str) {

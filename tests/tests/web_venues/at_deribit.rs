@@ -7,14 +7,14 @@ use taut_fix::CompId;
 use taut_gateway::{
     DeribitFix, DeribitJson, DeribitOrderSettings, GatewayConfig, Regions, Transport,
 };
-use taut_market_data::deribit::DeribitFeed;
+use taut_market_data::deribit::{DeribitFeed, DeribitFixFeed};
 use taut_oms::Rate;
 use taut_testkit::for_each_seed;
 use taut_types::{Instrument, InstrumentId, Nanos, Side, Symbol};
 use taut_web_venue::deribit::{Deribit, DeribitSettings};
 use taut_web_venue::{AccountSettings, Faults, KeySettings, Kind, MarketSettings};
 
-use crate::gateway::{NAME, config, gateway, gateway_with, perpetual};
+use crate::gateway::{NAME, config, gateway, gateway_with, gateway_with_fix, perpetual};
 use crate::hands::{Hands, Running};
 use crate::members::{
     FAR, Language, Ports, a_trade_by_hand_is_found_by_comparing_positions,
@@ -26,6 +26,9 @@ use crate::members::{
 
 /// Deribit's FIX; orders end with the connection, or stay.
 struct Fix<const CANCELS_ON_DISCONNECT: bool>;
+
+/// The same with market data over another session of FIX.
+struct FixAlone;
 
 /// Deribit's JSON-RPC; orders end with the connection, or stay.
 struct JsonRpc<const CANCELS_ON_DISCONNECT: bool>;
@@ -243,6 +246,37 @@ impl Language for TwoOverFix {
     }
 }
 
+impl Language for FixAlone {
+    type Front = Deribit;
+    type Feed = DeribitFixFeed;
+    type Orders = DeribitFix;
+
+    fn instrument() -> Instrument {
+        perpetual()
+    }
+
+    fn front() -> Deribit {
+        Deribit::new(&settings()).expect("settings")
+    }
+
+    fn maker_order(side: Side, dollars: u32) -> (String, &'static str) {
+        maker_order(side, dollars)
+    }
+
+    const STIRRED: Nanos = STIRRED;
+
+    fn gateway<'m>(
+        at: Ports,
+        member: usize,
+        hands: &Rc<RefCell<Hands>>,
+        regions: &Regions<'m>,
+    ) -> Running<'m, DeribitFixFeed, DeribitFix> {
+        let config = over_fix(at, member);
+        let orders = DeribitFix::new(&config, &order_settings(true)).expect("a key");
+        gateway_with_fix(at.fix, KEYS[member], (&config, orders), hands, regions)
+    }
+}
+
 /// The settings of a member's gateway whose orders go over FIX.
 fn over_fix(at: Ports, member: usize) -> GatewayConfig {
     let mut config = config(at.fix, KEYS[member]);
@@ -283,6 +317,19 @@ fn order_in(name: &str, side: Side, dollars: u32) -> String {
 #[test]
 fn over_fix_at_deribit_an_order_rests_trades_in_parts_is_changed_and_cancelled() {
     an_order_rests_trades_in_parts_is_changed_and_cancelled::<Fix<true>>();
+}
+
+#[test]
+fn over_fix_alone_at_deribit_an_order_rests_trades_in_parts_is_changed_and_cancelled() {
+    an_order_rests_trades_in_parts_is_changed_and_cancelled::<FixAlone>();
+}
+
+#[test]
+fn under_faults_over_fix_alone_both_members_and_deribit_agree_in_the_end() {
+    for_each_seed(0..1, |seed, random| {
+        let faults = Faults { seed, disconnect: 15, sequence: 10, delay: 5, ..Faults::default() };
+        under_faults_all_agree_in_the_end::<FixAlone>(faults, random);
+    });
 }
 
 #[test]

@@ -4,18 +4,19 @@ use std::cell::RefCell;
 use std::net::{SocketAddr, SocketAddrV4};
 use std::rc::Rc;
 
+use taut_fix::CompId;
 use taut_fix_engine::Credentials;
 use taut_gateway::{
-    DeribitJson, DeribitOrderSettings, DeribitStream, DeribitStreamSettings, FeedInput,
-    FeedSession, FusedClient, Gateway, GatewayConfig, OrderHandler, Regions, SessionSettings,
-    StreamAddress, Transport,
+    DeribitFixStream, DeribitFixStreamSettings, DeribitJson, DeribitOrderSettings, DeribitStream,
+    DeribitStreamSettings, FeedInput, FeedSession, FusedClient, Gateway, GatewayConfig,
+    OrderHandler, Regions, SessionSettings, StreamAddress, StreamSession, Transport,
 };
 use taut_io::EpollKernel;
-use taut_market_data::deribit::DeribitFeed;
-use taut_market_data::{ChainConfig, NamedInstrument};
+use taut_market_data::deribit::{DeribitFeed, DeribitFixFeed};
+use taut_market_data::{ChainConfig, FeedHandler, NamedInstrument};
 use taut_sys::{Anchoring, Clock};
 use taut_tests::setup::{VenueAddresses, gateway_config};
-use taut_types::{Instrument, InstrumentId, Nanos, Price, Qty, Symbol};
+use taut_types::{Instrument, InstrumentError, InstrumentId, Nanos, Price, Qty, Symbol};
 
 use crate::hands::{Hands, Obedient, Running};
 
@@ -63,26 +64,60 @@ pub fn gateway<'m>(
     gateway_with(at, (&config, orders), hands, regions)
 }
 
-/// A gateway whose market data come from this address.
+/// A gateway whose market data come from this address over WebSocket.
 pub fn gateway_with<'m, H: OrderHandler>(
     at: SocketAddrV4,
-    (config, orders): (&GatewayConfig, H),
+    entry: (&GatewayConfig, H),
     hands: &Rc<RefCell<Hands>>,
     regions: &Regions<'m>,
 ) -> Running<'m, DeribitFeed, H> {
-    let clock = Clock::new(Anchoring::start().mapping());
     let session = DeribitStream::new(&DeribitStreamSettings::new(vec![NAME.to_owned()]));
-    let input = FeedInput::Session(FeedSession {
-        stream: StreamAddress::new(SocketAddr::V4(at), URL.to_owned()),
-        tls: None,
-        session: Box::new(session),
-        reconnect: QUICKLY,
+    let stream = StreamAddress::new(SocketAddr::V4(at), URL.to_owned());
+    let feed = |chain: &ChainConfig<'_>, now| {
+        let mut feed = DeribitFeed::new(chain, now)?;
+        feed.reserve_instruments(1);
+        Ok(feed)
+    };
+    following((stream, Box::new(session)), feed, entry, hands, regions)
+}
+
+/// A gateway whose market data come from this address over FIX.
+pub fn gateway_with_fix<'m, H: OrderHandler>(
+    at: SocketAddrV4,
+    (client_id, secret): (&str, &str),
+    entry: (&GatewayConfig, H),
+    hands: &Rc<RefCell<Hands>>,
+    regions: &Regions<'m>,
+) -> Running<'m, DeribitFixFeed, H> {
+    let name = |name: &[u8]| CompId::new(name).expect("a name");
+    let (client_id, secret) = (client_id.to_owned(), secret.to_owned());
+    let session = DeribitFixStream::new(&DeribitFixStreamSettings {
+        names: vec![NAME.to_owned()],
+        sender: name(b"MEMBER"),
+        target: name(b"DERIBITSERVER"),
+        credentials: Credentials::Deribit { client_id, secret },
+        heartbeat_interval: Nanos::from_secs(30),
+        silence: Nanos::from_secs(30),
     });
+    let session = Box::new(session.expect("a session"));
+    let stream = StreamAddress::new(SocketAddr::V4(at), format!("fix://{at}"));
+    following((stream, session), DeribitFixFeed::new, entry, hands, regions)
+}
+
+fn following<'m, F: FeedHandler, H: OrderHandler>(
+    (stream, session): (StreamAddress, Box<dyn StreamSession>),
+    feed: impl FnOnce(&ChainConfig<'_>, Nanos) -> Result<F, InstrumentError>,
+    (config, orders): (&GatewayConfig, H),
+    hands: &Rc<RefCell<Hands>>,
+    regions: &Regions<'m>,
+) -> Running<'m, F, H> {
+    let clock = Clock::new(Anchoring::start().mapping());
+    let session = FeedSession { stream, tls: None, session, reconnect: QUICKLY };
+    let input = FeedInput::Session(session);
     let named = [NamedInstrument { name: NAME.as_bytes(), instrument: perpetual() }];
     let chain =
         ChainConfig { snapshot_interval: Nanos::from_millis(10), ..ChainConfig::new(&named) };
-    let mut feed = DeribitFeed::new(&chain, clock.now()).expect("a feed");
-    feed.reserve_instruments(1);
+    let feed = feed(&chain, clock.now()).expect("a feed");
     let kernel = EpollKernel::new(16).expect("a kernel");
     let client = FusedClient::new(Obedient(Rc::clone(hands)));
     Gateway::with_handlers(kernel, config, clock, input, (feed, orders), client, regions)

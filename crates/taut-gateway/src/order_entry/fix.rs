@@ -15,11 +15,11 @@ use taut_types::{Nanos, RequestId};
 
 use super::handler::NotSent;
 use crate::error::GatewayError;
-pub(super) use logon::Logon;
+pub use logon::Logon;
 use numbers::Numbers;
 
-/// Room for what one receive of the loop brings, behind the start of a message.
-const INBOX_BYTES: usize = 64 * 1_024 + MESSAGE_BYTES_MAX;
+/// What one receive of the loop brings; it is kept behind the start of a message.
+const RECEIVE_BYTES: usize = 64 * 1_024;
 /// Room for messages on their way to the loop: one, but for those that are sent again.
 const OUTBOX_BYTES: usize = 32 * 1_024;
 /// The longest message of ours.
@@ -32,23 +32,23 @@ const FAILED_LOGONS_MAX: u32 = 2;
 
 /// Who talks to whom in a session, and how it begins.
 #[derive(Debug)]
-pub(super) struct FixSettings<'a> {
-    pub(super) sender: CompId,
-    pub(super) target: CompId,
-    pub(super) heartbeat_interval: Nanos,
+pub struct FixSettings<'a> {
+    pub sender: CompId,
+    pub target: CompId,
+    pub heartbeat_interval: Nanos,
     /// The file of the numbers; without one they are in memory.
-    pub(super) store: Option<&'a Path>,
+    pub store: Option<&'a Path>,
     /// Both numbers start again with every logon.
-    pub(super) reset_on_logon: bool,
-    pub(super) logon: Logon,
+    pub reset_on_logon: bool,
+    pub logon: Logon,
 }
 
 /// A message of the venue, and what it is to the session.
-pub(super) type Delivery<'a> = (Event, Received<'a>, Outbox<'a, Numbers, Logon>);
+pub type Delivery<'a> = (Event, Received<'a>, Outbox<'a, Numbers, Logon>);
 
 /// A FIX session as a handler drives it.
 #[derive(Debug)]
-pub(super) struct FixLink {
+pub struct FixLink {
     link: Link<Numbers, Logon>,
     index: FieldIndex,
     reset_on_logon: bool,
@@ -58,7 +58,16 @@ pub(super) struct FixLink {
 }
 
 impl FixLink {
-    pub(super) fn new(settings: FixSettings<'_>) -> Result<Self, GatewayError> {
+    pub fn new(settings: FixSettings<'_>) -> Result<Self, GatewayError> {
+        Self::with_room(settings, MESSAGE_BYTES_MAX, FIELDS_MAX)
+    }
+
+    /// With room for messages of the venue of so many bytes and fields.
+    pub fn with_room(
+        settings: FixSettings<'_>,
+        message_bytes_max: usize,
+        fields_max: usize,
+    ) -> Result<Self, GatewayError> {
         let FixSettings { sender, target, heartbeat_interval, reset_on_logon, .. } = settings;
         // The venue is trusted to know its dictionary: the fields that are used are checked as they
         // are read.
@@ -67,13 +76,15 @@ impl FixLink {
             logout_timeout: Nanos::from_secs(10),
             // Nothing else is heard meanwhile: a venue that does not send again is connected anew.
             resend_timeout: Nanos::from_secs(10),
+            message_bytes_max,
             ..SessionConfig::new(Role::Initiator, BeginString::Fix44, sender, target)
         };
         let session = Session::new(config, Numbers::open(settings.store)?);
-        let sizes = LinkConfig::fixed(INBOX_BYTES, OUTBOX_BYTES, MESSAGE_BYTES);
+        let inbox_bytes = RECEIVE_BYTES + message_bytes_max;
+        let sizes = LinkConfig::fixed(inbox_bytes, OUTBOX_BYTES, MESSAGE_BYTES);
         Ok(Self {
             link: Link::with_hooks(session, &sizes, settings.logon),
-            index: FieldIndex::with_capacity(FIELDS_MAX),
+            index: FieldIndex::with_capacity(fields_max),
             reset_on_logon,
             resends: 0,
             passed_over: 0,
@@ -81,7 +92,7 @@ impl FixLink {
     }
 
     /// Begins the session: a Logon is on its way.
-    pub(super) fn connected(&mut self, now: Now, random: [u8; 32], failed_logons: u32) {
+    pub fn connected(&mut self, now: Now, random: [u8; 32], failed_logons: u32) {
         self.link.hooks_mut().set_nonce(random);
         let session = self.link.session_mut();
         // What remembers nothing cannot go on with anything.
@@ -92,35 +103,35 @@ impl FixLink {
         self.link.connect(now);
     }
 
-    pub(super) fn disconnected(&mut self, now: Now) {
+    pub fn disconnected(&mut self, now: Now) {
         self.link.clear_unsent();
         self.link.transport_closed(now);
     }
 
-    pub(super) fn log_out(&mut self, now: Now) {
+    pub fn log_out(&mut self, now: Now) {
         self.link.outbox(now).log_out("");
     }
 
     #[inline]
-    pub(super) const fn is_up(&self) -> bool {
+    pub const fn is_up(&self) -> bool {
         self.link.session().is_active()
     }
 
     /// The number of the message that was written last.
     #[inline]
-    pub(super) fn last_message(&self) -> u64 {
+    pub fn last_message(&self) -> u64 {
         self.link.session().store().next_outgoing().saturating_sub(1)
     }
 
     /// Leaves a message in the outbox.
     #[inline]
-    pub(super) fn send<M: TypedMessage>(&mut self, now: Now, message: &M) -> Result<(), NotSent> {
+    pub fn send<M: TypedMessage>(&mut self, now: Now, message: &M) -> Result<(), NotSent> {
         self.send_or_rehearse(now, message, false)
     }
 
     /// As [`FixLink::send`]; a rehearsal leaves nothing there.
     #[inline]
-    pub(super) fn send_or_rehearse<M: TypedMessage>(
+    pub fn send_or_rehearse<M: TypedMessage>(
         &mut self,
         now: Now,
         message: &M,
@@ -136,7 +147,7 @@ impl FixLink {
 
     /// Handles received bytes up to the next event.
     #[inline]
-    pub(super) fn handle_bytes<'a, 'b: 'a>(
+    pub fn handle_bytes<'a, 'b: 'a>(
         &'a mut self,
         now: Now,
         bytes: &mut &'b [u8],
@@ -147,52 +158,58 @@ impl FixLink {
     }
 
     /// Does what is due.
-    pub(super) fn handle_timeout(&mut self, now: Now) -> Option<Event> {
+    pub fn handle_timeout(&mut self, now: Now) -> Option<Event> {
         self.link.handle_timeout(now).map(|delivery| delivery.event)
     }
 
-    pub(super) fn poll_timeout(&self) -> Option<Nanos> {
+    pub fn poll_timeout(&self) -> Option<Nanos> {
         self.link.poll_timeout()
     }
 
     /// Whether the venue passed numbers of its own over since the last call: what it said under
     /// them does not come any more.
-    pub(super) fn poll_passed_over(&mut self) -> bool {
+    pub fn poll_passed_over(&mut self) -> bool {
         let passed_over = self.link.session().counters().passed_over;
         std::mem::replace(&mut self.passed_over, passed_over) != passed_over
     }
 
+    /// How often messages of the venue were missing, or stood for nothing any more.
+    pub const fn missed(&self) -> u64 {
+        let counters = self.link.session().counters();
+        counters.gaps + counters.passed_over
+    }
+
     /// Whether the venue asked for messages again since the last call, which it did not get.
-    pub(super) fn poll_missed(&mut self) -> bool {
+    pub fn poll_missed(&mut self) -> bool {
         let resends = self.link.session().counters().resends;
         std::mem::replace(&mut self.resends, resends) != resends
     }
 
     #[inline]
-    pub(super) fn poll_transmit(&mut self, now: Now) -> &[u8] {
+    pub fn poll_transmit(&mut self, now: Now) -> &[u8] {
         self.link.poll_transmit(now)
     }
 
     #[inline]
-    pub(super) fn unsent(&self) -> &[u8] {
+    pub fn unsent(&self) -> &[u8] {
         self.link.unsent()
     }
 
     #[inline]
-    pub(super) const fn clear_unsent(&mut self) {
+    pub const fn clear_unsent(&mut self) {
         self.link.clear_unsent();
     }
 }
 
 /// A request's name: ClOrdID (11).
 #[inline]
-pub(super) fn cl_ord_id(request: RequestId) -> ShortText {
+pub fn cl_ord_id(request: RequestId) -> ShortText {
     // Sixteen bytes fit.
     ShortText::new(&request.to_text()).unwrap_or_else(|| ShortText::from_u64(request.order.0))
 }
 
 /// The request of ours with this name.
 #[inline]
-pub(super) fn request_of(cl_ord_id: Option<&LongText>) -> Option<RequestId> {
+pub fn request_of(cl_ord_id: Option<&LongText>) -> Option<RequestId> {
     cl_ord_id.and_then(|text| RequestId::from_text(text.as_bytes()))
 }

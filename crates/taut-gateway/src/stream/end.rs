@@ -8,6 +8,7 @@ use taut_types::Nanos;
 use taut_ws::{ClientRequest, Closed, Connection, Event, KeepAlive, Seed, WsConfig, WsUrl};
 
 use super::added::Asked;
+use super::bytes::{ByteStream, Heard, authority};
 use super::session::StreamAddress;
 use crate::ended::wait_after;
 
@@ -46,7 +47,14 @@ enum State {
     /// Until the next attempt.
     Down(Nanos),
     Connecting(Handle),
-    Up(Box<WsStream>),
+    Up(Line),
+}
+
+/// What the frames come over.
+#[derive(Debug)]
+enum Line {
+    WebSocket(Box<WsStream>),
+    Bytes(Box<ByteStream>),
 }
 
 /// What a completion was to a connection.
@@ -76,6 +84,11 @@ impl Frames {
         Self { bytes: Vec::with_capacity(FRAME_BYTES_MAX), ends: Vec::with_capacity(64) }
     }
 
+    /// Without room: it takes what it needs.
+    pub(super) const fn empty() -> Self {
+        Self { bytes: Vec::new(), ends: Vec::new() }
+    }
+
     pub(super) fn clear(&mut self) {
         self.bytes.clear();
         self.ends.clear();
@@ -85,7 +98,7 @@ impl Frames {
         self.ends.is_empty()
     }
 
-    fn push(&mut self, source: Source, frame: &[u8]) {
+    pub(super) fn push(&mut self, source: Source, frame: &[u8]) {
         self.bytes.extend_from_slice(frame);
         self.ends.push((source, frame.len()));
     }
@@ -129,20 +142,33 @@ impl End {
 
     pub(super) const fn ws(&mut self) -> Option<&mut WsStream> {
         match &mut self.state {
-            State::Up(ws) => Some(ws),
+            State::Up(Line::WebSocket(ws)) => Some(ws),
+            _ => None,
+        }
+    }
+
+    /// The connection, where it carries bytes: its frames are pieces of them.
+    pub(super) const fn bytes(&mut self) -> Option<&mut ByteStream> {
+        match &mut self.state {
+            State::Up(Line::Bytes(bytes)) => Some(bytes),
             _ => None,
         }
     }
 
     /// Whether messages pass.
     pub(super) fn is_open(&self) -> bool {
-        matches!(&self.state, State::Up(ws) if ws.is_open())
+        match &self.state {
+            State::Up(Line::WebSocket(ws)) => ws.is_open(),
+            State::Up(Line::Bytes(bytes)) => bytes.is_open(),
+            _ => false,
+        }
     }
 
     /// There is no connection; the next attempt is made then.
     pub(super) fn end(&mut self, io: &mut Io<impl Kernel>, due: Nanos) {
         match self.down_until(due) {
-            State::Up(ws) => ws.abort(io),
+            State::Up(Line::WebSocket(ws)) => ws.abort(io),
+            State::Up(Line::Bytes(bytes)) => bytes.abort(io),
             // A handle that is stale already closes nothing.
             State::Connecting(stream) => {
                 let _ = io.close(stream);
@@ -195,15 +221,16 @@ impl End {
                 match *completion {
                     Completion::Connected { stream: made } if made == *stream => {
                         (self.since, self.heard) = (io.now(), io.now());
-                        let Some(ws) = open(io, made, at, tls) else {
+                        let Some(line) = open(io, made, at, tls) else {
                             let _ = io.close(made);
                             self.state = State::Down(Nanos::MAX);
                             return Took::Failed;
                         };
                         // A stream that is not hot is received by the loop's wait.
                         let _ = io.set_hot(made, is_hot);
-                        self.state = State::Up(Box::new(ws));
-                        Took::Taken
+                        self.state = State::Up(line);
+                        // What has nothing to agree on with its peer is open now.
+                        if self.is_open() { Took::Opened } else { Took::Taken }
                     }
                     Completion::Failed {
                         source: failed, operation: Operation::Connect, ..
@@ -215,7 +242,24 @@ impl End {
                     _ => Took::NotOurs,
                 }
             }
-            State::Up(ws) => {
+            State::Up(Line::Bytes(bytes)) => {
+                let mut take = |bytes: &[u8]| frames.push(source, bytes);
+                let heard = bytes.handle(io, completion, &mut take);
+                if !frames.is_empty() {
+                    self.heard = io.now();
+                    self.delivered = self.delivered.or(Some(self.heard));
+                }
+                match heard {
+                    Heard::NotOurs => Took::NotOurs,
+                    Heard::Taken => Took::Taken,
+                    Heard::Opened => Took::Opened,
+                    Heard::Gone => {
+                        self.end(io, Nanos::MAX);
+                        Took::Ended
+                    }
+                }
+            }
+            State::Up(Line::WebSocket(ws)) => {
                 let (mut is_gone, mut is_opened, mut wait_min) = (false, false, None);
                 let refusal = &mut self.refusal;
                 let is_taken = ws.handle(io, completion, &mut |_, event| match event {
@@ -270,7 +314,12 @@ fn open(
     stream: Handle,
     at: &StreamAddress,
     tls: Option<&TlsClientConfig>,
-) -> Option<WsStream> {
+) -> Option<Line> {
+    if let Some(authority) = authority(&at.url) {
+        let host = authority.rsplit_once(':').map_or(authority, |(host, _)| host);
+        let bytes = ByteStream::open(io, stream, tls.map(|tls| (tls, host)))?;
+        return Some(Line::Bytes(Box::new(bytes)));
+    }
     let url = WsUrl::parse(&at.url).ok()?;
     let settings = WsConfig {
         message_bytes_max: FRAME_BYTES_MAX,
@@ -284,7 +333,8 @@ fn open(
     }
     let connection = Connection::client(&settings, &request, seed, io.now()).ok()?;
     let tls = tls.map(|tls| (tls, url.host()));
-    WsStream::client(io, stream, tls, connection).ok()
+    let ws = WsStream::client(io, stream, tls, connection).ok()?;
+    Some(Line::WebSocket(Box::new(ws)))
 }
 
 fn seed() -> Result<Seed, SysError> {

@@ -23,6 +23,10 @@ pub trait StreamSession: fmt::Debug + Send {
     /// comparison of its beginning.
     fn handle_frame(&mut self, now: Nanos, frame: &[u8]);
 
+    /// Bytes of the venue, where the connection is no WebSocket ([`StreamAddress::url`]); `deliver`
+    /// gets each message for the feed handler, whole and in its turn.
+    fn handle_bytes(&mut self, _now: Nanos, _bytes: &[u8], _deliver: &mut dyn FnMut(&[u8])) {}
+
     /// Does what is due.
     fn handle_timeout(&mut self, now: Nanos);
 
@@ -118,7 +122,8 @@ pub struct StreamAddress {
     pub address: SocketAddr,
     /// Other addresses of the host: each attempt to connect goes to the next one.
     pub others: Vec<SocketAddr>,
-    /// What is asked for there.
+    /// What is asked for there: of a WebSocket, or `fix://HOST:PORT`, which is bytes alone, in TLS
+    /// where that is said.
     pub url: String,
     /// What the request says beside what every WebSocket's says, by names: a key, where the venue
     /// wants one.
@@ -141,13 +146,13 @@ impl StreamAddress {
     }
 }
 
-/// A WebSocket on which the venue is told what is wanted. Its messages are
+/// A WebSocket, or a session of FIX, on which the venue is told what is wanted. Its messages are
 /// [`Source::LINE_A`](taut_market_data::Source::LINE_A).
 #[derive(Debug)]
 pub struct FeedSession {
     /// Where it is.
     pub stream: StreamAddress,
-    /// For `wss://`.
+    /// For `wss://`, and for `fix://` where that is TLS.
     pub tls: Option<TlsClientConfig>,
     /// What is said there.
     pub session: Box<dyn StreamSession>,

@@ -319,7 +319,7 @@ fn must<'a>(field: Field<'a>, name: &'static str) -> Result<Value<'a>, MarketDat
 }
 
 /// `48079573`, or `ETH-2696083` and the like: the number at the end; 0 where none fits 64 bits.
-fn number_of(id: &[u8]) -> u64 {
+pub(super) fn number_of(id: &[u8]) -> u64 {
     let digits = id.rsplit(|byte| !byte.is_ascii_digit()).next().unwrap_or_default();
     let digit = |number: Option<u64>, byte: &u8| {
         number?.checked_mul(10)?.checked_add(u64::from(byte.saturating_sub(b'0')))

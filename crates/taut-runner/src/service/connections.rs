@@ -20,7 +20,7 @@ use crate::error::RunnerError;
 use crate::mistakes::{self, Mistake};
 use crate::service::binance::{BinanceKeys, BinanceOrders};
 use crate::service::copy_reader::CopyReaderKeys;
-use crate::service::deribit::{DeribitInterval, DeribitKeys, DeribitOrders};
+use crate::service::deribit::{DeribitKeys, DeribitMarketData, DeribitOrders};
 use crate::service::file::GatewayFile;
 use crate::service::okx::OkxKeys;
 use crate::settings::RemoteVenue;
@@ -133,7 +133,7 @@ pub fn names(file: &GatewayFile) -> Vec<Named> {
 /// Whether the venue wants to know who asks for market data.
 pub fn needs_key(file: &GatewayFile) -> bool {
     match Venue::of(file) {
-        Ok(Venue::Deribit(keys)) => keys.interval == DeribitInterval::Raw,
+        Ok(Venue::Deribit(keys)) => keys.needs_key(),
         Ok(Venue::Binance(keys)) => keys.needs_key(),
         Ok(Venue::Own(_) | Venue::Okx(_)) | Err(_) => false,
     }
@@ -171,14 +171,16 @@ pub fn connect<C: Connect>(file: &GatewayFile, builder: C) -> Result<C::Output, 
             }
             builder.connect(own::connections(file, venue, market_data)?)
         }
-        Venue::Deribit(keys) => {
-            let market_data = keys.market_data(file, &instruments, now)?;
-            match keys.orders {
-                _ if file.is_paper => builder.connect(paper::connections(file, market_data)?),
-                DeribitOrders::Json => builder.connect(keys.over_json(file, market_data)?),
-                DeribitOrders::Fix => builder.connect(keys.over_fix(file, market_data)?),
+        Venue::Deribit(keys) => match keys.market_data {
+            DeribitMarketData::WebSocket => {
+                let market_data = keys.over_web_socket(file, &instruments, now)?;
+                at_deribit(file, keys, market_data, builder)
             }
-        }
+            DeribitMarketData::Fix => {
+                let market_data = keys.over_fix_session(file, &instruments, now)?;
+                at_deribit(file, keys, market_data, builder)
+            }
+        },
         Venue::Binance(keys) => {
             let market_data = keys.market_data(file, &instruments, now)?;
             match keys.orders {
@@ -194,5 +196,19 @@ pub fn connect<C: Connect>(file: &GatewayFile, builder: C) -> Result<C::Output, 
                 false => builder.connect(keys.over_web(file, market_data)?),
             }
         }
+    }
+}
+
+/// Has a gateway built for Deribit, whatever its market data come over.
+fn at_deribit<F: FeedHandler + Send, C: Connect>(
+    file: &GatewayFile,
+    keys: &DeribitKeys,
+    market_data: MarketData<F>,
+    builder: C,
+) -> Result<C::Output, RunnerError> {
+    match keys.orders {
+        _ if file.is_paper => builder.connect(paper::connections(file, market_data)?),
+        DeribitOrders::Json => builder.connect(keys.over_json(file, market_data)?),
+        DeribitOrders::Fix => builder.connect(keys.over_fix(file, market_data)?),
     }
 }

@@ -18,6 +18,17 @@ pub enum DeribitOrders {
     Fix,
 }
 
+/// What market data come over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DeribitMarketData {
+    /// JSON-RPC over WebSocket.
+    #[default]
+    WebSocket,
+    /// FIX 4.4, in a session of its own.
+    Fix,
+}
+
 /// How often changes of a book are told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DeribitInterval {
@@ -59,6 +70,16 @@ pub enum DeribitBook {
 }
 
 impl DeribitBook {
+    /// As the file has it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Changes => "changes",
+            Self::Grouped => "grouped",
+            Self::Quote => "quote",
+        }
+    }
+
     /// The channel that brings them.
     #[must_use]
     pub const fn channel(self) -> BookChannel {
@@ -82,6 +103,8 @@ pub struct DeribitKeys {
     pub address: Option<SocketAddrV4>,
     /// Roots that its certificate is checked by, PEM; the system's where none are named.
     pub ca: Option<PathBuf>,
+    /// What market data come over: over FIX each change by itself, without states and figures.
+    pub market_data: DeribitMarketData,
     /// How often changes of a book are told.
     pub interval: DeribitInterval,
     /// What books are made of.
@@ -127,6 +150,7 @@ impl Default for DeribitKeys {
             url: "wss://test.deribit.com/ws/api/v2".to_owned(),
             address: None,
             ca: None,
+            market_data: DeribitMarketData::default(),
             interval: DeribitInterval::default(),
             book: DeribitBook::default(),
             group: "none".to_owned(),

@@ -133,6 +133,8 @@ impl Deribit {
         for place in &places {
             let fields = self.snapshot(&id, *place, entries, (depth.unwrap_or(usize::MAX), most));
             self.send_fix(connection, "W", &fields);
+            // Whole books are long: each leaves before the next one.
+            self.flush_fix(connection);
         }
         let session = self.fix_sessions.get_mut(&connection).filter(|_| subscribes);
         let logon = session.and_then(|session| session.logon.as_mut());

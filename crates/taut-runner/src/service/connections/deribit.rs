@@ -1,21 +1,25 @@
-//! Deribit: books over WebSocket, orders over WebSocket or FIX.
+//! Deribit: books over WebSocket or FIX, orders over WebSocket or FIX.
 
 use taut_fix::CompId;
 use taut_fix_engine::Credentials;
 use taut_gateway::{
-    DeribitFix, DeribitJson, DeribitOrderSettings, DeribitStream, DeribitStreamSettings, FeedInput,
-    FeedSession, Transport,
+    DeribitFix, DeribitFixStream, DeribitFixStreamSettings, DeribitJson, DeribitOrderSettings,
+    DeribitStream, DeribitStreamSettings, FeedInput, FeedSession, StreamAddress, StreamSession,
+    Transport,
 };
-use taut_market_data::deribit::DeribitFeed;
+use taut_market_data::deribit::{DeribitFeed, DeribitFixFeed};
 use taut_market_data::{ChainConfig, NamedInstrument};
+use taut_net::TlsClientConfig;
 use taut_oms::Rate;
-use taut_types::{Instrument, Nanos};
+use taut_types::{Instrument, InstrumentError, Nanos};
 
 use super::address::{Named, Served, WebSocketAt, look_up, trust, url_mistake, web_socket};
 use super::parts::{Connections, MarketData, OrderRoute, config, refused};
 use crate::error::RunnerError;
 use crate::mistakes::Mistake;
-use crate::service::deribit::{DeribitBook, DeribitInterval, DeribitKeys, DeribitOrders};
+use crate::service::deribit::{
+    DeribitBook, DeribitInterval, DeribitKeys, DeribitMarketData, DeribitOrders,
+};
 use crate::service::file::GatewayFile;
 use crate::service::secret::CredentialKind;
 use crate::settings::comp_id;
@@ -53,7 +57,8 @@ impl DeribitKeys {
         }
         let comp_id = comp_id("deribit.fix_sender_comp_id", &self.fix_sender_comp_id);
         mistakes.extend(comp_id.err().map(Mistake::from));
-        if self.orders == DeribitOrders::Fix {
+        let is_fix = self.market_data == DeribitMarketData::Fix;
+        if self.orders == DeribitOrders::Fix || is_fix {
             let named = |(at, it): (usize, &crate::settings::InstrumentSettings)| {
                 it.name.as_ref().filter(|name| name.len() > FIX_NAME_BYTES_MAX).map(|name| {
                     let remedy = format!("at most {FIX_NAME_BYTES_MAX} letters");
@@ -63,13 +68,18 @@ impl DeribitKeys {
             mistakes.extend(file.instruments.iter().enumerate().filter_map(named));
         }
         let kind = file.session.credentials.as_ref().map(|credentials| credentials.kind);
-        let needs_key = !file.is_paper || self.interval == DeribitInterval::Raw;
+        let needs_key = !file.is_paper || self.needs_key();
         if needs_key && kind != Some(CredentialKind::Deribit) {
             let text = "[session.credentials] of kind \"deribit\" must say who trades: username is \
                         the client's id, password is where its secret is";
             mistakes.push(Mistake::told("session.credentials", text));
         }
         mistakes
+    }
+
+    /// Whether market data are for those alone who have a key.
+    pub(super) fn needs_key(&self) -> bool {
+        self.market_data == DeribitMarketData::Fix || self.interval == DeribitInterval::Raw
     }
 
     /// What is wrong with how books are told.
@@ -83,6 +93,10 @@ impl DeribitKeys {
             let remedy = "\"none\", or a whole number in quotes";
             mistakes.push(Mistake::new("deribit.group", &self.group, remedy));
         }
+        if self.market_data == DeribitMarketData::Fix && self.book != DeribitBook::Changes {
+            let remedy = "\"changes\", as market data over FIX are";
+            mistakes.push(Mistake::new("deribit.book", self.book.name(), remedy));
+        }
         if self.book == DeribitBook::Grouped && self.interval == DeribitInterval::Raw {
             let remedy = "\"100ms\" or \"agg2\": grouped books are not told change by change";
             mistakes.push(Mistake::new("deribit.interval", "raw", remedy));
@@ -94,10 +108,7 @@ impl DeribitKeys {
         let cancels = if self.cancel_on_disconnect { "are cancelled" } else { "stay" };
         let over = match self.orders {
             DeribitOrders::Json => format!("JSON-RPC at {}", self.url),
-            DeribitOrders::Fix => {
-                let tls = if self.fix_tls { "over TLS" } else { "without TLS" };
-                format!("FIX 4.4 {tls} at {} as {}", self.fix, self.fix_sender_comp_id)
-            }
+            DeribitOrders::Fix => self.fix_route(),
         };
         say("orders", over);
         say("", format!("open orders {cancels} when the connection ends"));
@@ -108,6 +119,9 @@ impl DeribitKeys {
         let Self { orders_per_second, orders_burst, kept_for_cancels, .. } = self;
         let rate = format!("{orders_per_second} a second, {orders_burst} at once");
         say("", format!("{rate}, {kept_for_cancels} of them for cancels alone"));
+        if self.market_data == DeribitMarketData::Fix {
+            return say("market data", format!("books and trades, {}", self.fix_route()));
+        }
         let Self { group, depth, url, .. } = self;
         let interval = self.interval.name();
         let books = match self.book {
@@ -120,12 +134,18 @@ impl DeribitKeys {
         say("market data", format!("{books} at {url}"));
     }
 
+    /// Where its FIX interface is, for people.
+    fn fix_route(&self) -> String {
+        let tls = if self.fix_tls { "over TLS" } else { "without TLS" };
+        format!("FIX 4.4 {tls} at {} as {}", self.fix, self.fix_sender_comp_id)
+    }
+
     /// Orders over JSON-RPC.
-    pub(super) fn over_json(
+    pub(super) fn over_json<F>(
         &self,
         file: &GatewayFile,
-        market_data: MarketData<DeribitFeed>,
-    ) -> Result<Connections<DeribitFeed, DeribitJson>, RunnerError> {
+        market_data: MarketData<F>,
+    ) -> Result<Connections<F, DeribitJson>, RunnerError> {
         let at = self.web_socket()?;
         let route = OrderRoute {
             address: at.found.first,
@@ -142,18 +162,16 @@ impl DeribitKeys {
     }
 
     /// Orders over FIX.
-    pub(super) fn over_fix(
+    pub(super) fn over_fix<F>(
         &self,
         file: &GatewayFile,
-        market_data: MarketData<DeribitFeed>,
-    ) -> Result<Connections<DeribitFeed, DeribitFix>, RunnerError> {
+        market_data: MarketData<F>,
+    ) -> Result<Connections<F, DeribitFix>, RunnerError> {
         let found = look_up("deribit.fix", &self.fix)?;
         let name = self.fix.rsplit_once(':').map_or(self.fix.as_str(), |(host, _)| host);
-        let transport = match self.fix_tls {
-            false => Transport::Plain,
-            true => {
-                Transport::Tls { config: trust(self.ca.as_deref(), &[])?, name: name.to_owned() }
-            }
+        let transport = match self.fix_trust()? {
+            None => Transport::Plain,
+            Some(config) => Transport::Tls { config, name: name.to_owned() },
         };
         let route = OrderRoute {
             address: found.first,
@@ -167,6 +185,11 @@ impl DeribitKeys {
         let orders = DeribitFix::new(&config, &self.settings(file))
             .map_err(|error| refused(&config, error))?;
         Ok(Connections { config, market_data, orders, tap: None })
+    }
+
+    /// Whom the FIX interface is trusted by, where that is TLS.
+    fn fix_trust(&self) -> Result<Option<TlsClientConfig>, RunnerError> {
+        self.fix_tls.then(|| trust(self.ca.as_deref(), &[])).transpose()
     }
 
     fn settings(&self, file: &GatewayFile) -> DeribitOrderSettings {
@@ -187,26 +210,31 @@ impl DeribitKeys {
     /// Where it is by name.
     pub(super) fn hosts(&self) -> Vec<Named> {
         let of_url = |served| Named::of_url(&self.url, self.address, served);
+        let of_fix = |served| Some(Named { host: self.fix.clone(), served });
+        let stream = match self.market_data {
+            DeribitMarketData::WebSocket => of_url(Served::Stream),
+            DeribitMarketData::Fix => of_fix(Served::Stream),
+        };
         let orders = match self.orders {
             DeribitOrders::Json => of_url(Served::Orders),
-            DeribitOrders::Fix => Some(Named { host: self.fix.clone(), served: Served::Orders }),
+            DeribitOrders::Fix => of_fix(Served::Orders),
         };
-        of_url(Served::Stream).into_iter().chain(orders).collect()
+        stream.into_iter().chain(orders).collect()
     }
 
     fn web_socket(&self) -> Result<WebSocketAt, RunnerError> {
         web_socket("deribit.url", &self.url, self.address, self.ca.as_deref())
     }
 
-    pub(super) fn market_data(
+    /// Market data over WebSocket.
+    pub(super) fn over_web_socket(
         &self,
         file: &GatewayFile,
         instruments: &[Instrument],
         now: Nanos,
     ) -> Result<MarketData<DeribitFeed>, RunnerError> {
         let (names, at) = (names(file), self.web_socket()?);
-        let order_session = file.session.settings()?;
-        let key = match order_session.credentials {
+        let key = match file.session.settings()?.credentials {
             Some(Credentials::Deribit { client_id, secret })
                 if self.interval == DeribitInterval::Raw =>
             {
@@ -214,40 +242,85 @@ impl DeribitKeys {
             }
             _ => None,
         };
-        let named: Vec<_> = names
-            .iter()
-            .zip(instruments)
-            .map(|(name, instrument)| NamedInstrument {
-                name: name.as_bytes(),
-                instrument: *instrument,
-            })
-            .collect();
-        let silence = Nanos::from_millis(self.silence_ms.into());
-        let chain = ChainConfig {
-            level_capacity: file.gateway.levels,
-            silence,
-            ..ChainConfig::new(&named)
-        };
-        let mut handler = DeribitFeed::following(self.book.channel(), &chain, now)
-            .map_err(|error| RunnerError::run("[[instruments]]", error))?;
+        let books = self.book.channel();
+        let mut handler =
+            self.handler(file, instruments, |chain| DeribitFeed::following(books, chain, now))?;
         handler.reserve_instruments(file.instruments_max().saturating_sub(instruments.len()));
         let session = DeribitStream::new(&DeribitStreamSettings {
             interval: self.interval.name().to_owned(),
-            book: self.book.channel(),
+            book: books,
             group: self.group.clone(),
             depth: self.depth,
             key,
-            silence,
-            ..DeribitStreamSettings::new(names.clone())
+            silence: self.silence(),
+            ..DeribitStreamSettings::new(names)
         });
-        let input = FeedInput::Session(FeedSession {
-            stream: at.found.stream(at.url),
-            tls: at.tls,
-            session: Box::new(session),
-            reconnect: order_session.reconnect,
-        });
-        Ok(MarketData { input, handler, backup: None })
+        let (stream, tls) = (at.found.stream(at.url), at.tls);
+        input(file, (stream, tls), Box::new(session), handler)
     }
+
+    /// Market data over FIX.
+    pub(super) fn over_fix_session(
+        &self,
+        file: &GatewayFile,
+        instruments: &[Instrument],
+        now: Nanos,
+    ) -> Result<MarketData<DeribitFixFeed>, RunnerError> {
+        let found = look_up("deribit.fix", &self.fix)?;
+        let credentials = file.session.settings()?.credentials.ok_or_else(|| {
+            let text = "[session.credentials]: market data over FIX need a key".to_owned();
+            RunnerError::Settings(text)
+        })?;
+        let handler = self.handler(file, instruments, |chain| DeribitFixFeed::new(chain, now))?;
+        let session = DeribitFixStream::new(&DeribitFixStreamSettings {
+            names: names(file),
+            sender: self.sender()?,
+            target: server()?,
+            credentials,
+            heartbeat_interval: Nanos::from_secs(self.heartbeat_seconds.into()),
+            silence: self.silence(),
+        });
+        let session = session.map_err(|error| RunnerError::Settings(error.to_string()))?;
+        let stream = found.stream(format!("fix://{}", self.fix));
+        input(file, (stream, self.fix_trust()?), Box::new(session), handler)
+    }
+
+    fn silence(&self) -> Nanos {
+        Nanos::from_millis(self.silence_ms.into())
+    }
+
+    /// The handler of the books of these instruments.
+    fn handler<F>(
+        &self,
+        file: &GatewayFile,
+        instruments: &[Instrument],
+        build: impl FnOnce(&ChainConfig<'_>) -> Result<F, InstrumentError>,
+    ) -> Result<F, RunnerError> {
+        let names = names(file);
+        let listed = names.iter().zip(instruments).map(|(name, instrument)| NamedInstrument {
+            name: name.as_bytes(),
+            instrument: *instrument,
+        });
+        let named: Vec<_> = listed.collect();
+        let chain = ChainConfig {
+            level_capacity: file.gateway.levels,
+            silence: self.silence(),
+            ..ChainConfig::new(&named)
+        };
+        build(&chain).map_err(|error| RunnerError::run("[[instruments]]", error))
+    }
+}
+
+/// Market data of a session at this address.
+fn input<F>(
+    file: &GatewayFile,
+    (stream, tls): (StreamAddress, Option<TlsClientConfig>),
+    session: Box<dyn StreamSession>,
+    handler: F,
+) -> Result<MarketData<F>, RunnerError> {
+    let reconnect = file.session.settings()?.reconnect;
+    let input = FeedInput::Session(FeedSession { stream, tls, session, reconnect });
+    Ok(MarketData { input, handler, backup: None })
 }
 
 /// The venue's names of the instruments, by their numbers.
@@ -268,6 +341,7 @@ mod tests {
     fn a_grouped_book_has_steps_and_a_depth_that_there_are_and_is_not_told_raw() {
         let wrong = |keys: &str| {
             let sample = DERIBIT_GATEWAY_SAMPLE.replace("interval = \"100ms\"\n", "");
+            let sample = sample.replace("market_data = \"websocket\"\n", "");
             let text = sample.replace("book = \"changes\"", keys);
             let file: GatewayFile = toml::from_str(&text).expect("a file");
             file.deribit.as_ref().expect("its table").mistakes(&file)
@@ -288,5 +362,8 @@ mod tests {
             let remedy = "\"none\", or a whole number in quotes";
             assert_eq!(wrong(&keys), [depth, Mistake::new("deribit.group", group, remedy)]);
         }
+        let remedy = "\"changes\", as market data over FIX are";
+        let book = Mistake::new("deribit.book", "quote", remedy);
+        assert_eq!(wrong("book = \"quote\"\nmarket_data = \"fix\""), [book]);
     }
 }

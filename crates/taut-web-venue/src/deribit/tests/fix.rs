@@ -28,7 +28,7 @@ fn connect(
     (client, answer.concat())
 }
 
-fn log_on(rig: &mut Rig, connection: u64, id: &str, more: &str) -> Client {
+pub fn log_on(rig: &mut Rig, connection: u64, id: &str, more: &str) -> Client {
     let (client, answer) = connect(rig, connection, (id, "ABCD"), more);
     assert_eq!(value(&answer, "35"), "A", "{answer}");
     client

@@ -1,15 +1,16 @@
-//! taut's own handler keeps the engine's book by the channels that bring it whole.
+//! taut's own handlers keep the engine's book: by the channels that bring it whole, and over FIX.
 
 use std::collections::BTreeMap;
 
 use serde_json::json;
 use taut_engine::Engine;
-use taut_market_data::deribit::{BookChannel, DeribitFeed};
+use taut_market_data::deribit::{BookChannel, DeribitFeed, DeribitFixFeed};
 use taut_market_data::{
     ChainConfig, Context, Event, EventKind, FeedHandler, NamedInstrument, Soundness, Source,
 };
-use taut_types::{Instrument, InstrumentId, Nanos, Price, Qty, Side, Symbol};
+use taut_types::{Instrument, InstrumentError, InstrumentId, Nanos, Price, Qty, Side, Symbol};
 
+use super::fix::log_on;
 use super::rig::{PERPETUAL, Rig};
 
 const ID: InstrumentId = InstrumentId(0);
@@ -19,25 +20,27 @@ const DOLLAR: i64 = Price::SCALE;
 type Levels = BTreeMap<i64, i64>;
 
 /// A handler, and what a strategy makes of the events that it tells.
-struct Own {
-    feed: DeribitFeed,
+struct Own<F> {
+    feed: F,
     told: [Levels; 2],
     levels_told: usize,
+    trades_told: usize,
 }
 
-impl Own {
-    fn new(channel: BookChannel, now: Nanos) -> Self {
+impl<F: FeedHandler> Own<F> {
+    fn new(build: impl FnOnce(&ChainConfig<'_>) -> Result<F, InstrumentError>) -> Self {
         let (tick, lot) = (Price(DOLLAR / 2), Qty { mantissa: 10, decimals: 0 });
         let symbol = Symbol::new(PERPETUAL.as_bytes()).expect("a symbol");
         let instrument = Instrument::new(ID, symbol, tick, lot).expect("an instrument");
         let listed = [NamedInstrument { name: PERPETUAL.as_bytes(), instrument }];
         let config = ChainConfig { silence: Nanos::MAX, ..ChainConfig::new(&listed) };
-        let feed = DeribitFeed::following(channel, &config, now).expect("a handler");
-        Self { feed, told: [Levels::new(), Levels::new()], levels_told: 0 }
+        let feed = build(&config).expect("a handler");
+        let told = [Levels::new(), Levels::new()];
+        Self { feed, told, levels_told: 0, trades_told: 0 }
     }
 
-    fn take(&mut self, now: Nanos, text: &str) {
-        let Self { feed, told, levels_told } = self;
+    fn take(&mut self, now: Nanos, frame: &[u8]) {
+        let Self { feed, told, levels_told, trades_told } = self;
         let mut is_whole = false;
         let mut sink = |_: &Context<'_>, event: &Event| match event.kind {
             EventKind::Level(level) => {
@@ -48,10 +51,11 @@ impl Own {
                     lots => drop(side.insert(level.price.0, lots)),
                 }
             }
+            EventKind::Trade(_) => *trades_told += 1,
             EventKind::Book(soundness) => is_whole = soundness == Soundness::Sound,
             _ => {}
         };
-        if let Some(frame) = feed.decode(now, Source::LINE_A, text.as_bytes()) {
+        if let Some(frame) = feed.decode(now, Source::LINE_A, frame) {
             feed.apply(frame, &mut sink);
         }
         feed.recover(now, &mut sink);
@@ -61,7 +65,7 @@ impl Own {
     }
 }
 
-fn own_levels(feed: &DeribitFeed, side: Side) -> Levels {
+fn own_levels(feed: &impl FeedHandler, side: Side) -> Levels {
     let book = feed.book(ID).expect("its book");
     book.iter(side).map(|level| (level.price.0, level.lots.0)).collect()
 }
@@ -95,7 +99,8 @@ fn grouped_books_and_quotes_make_the_engines_best_levels() {
         ["one", "two"].iter().zip(1..).for_each(|(name, at)| drop(rig.log_on(at, name)));
         rig.open(3);
         rig.limit(1, "private/buy", 100, 59_000.0);
-        let mut own = Own::new(channel, rig.now.mono);
+        let now = rig.now.mono;
+        let mut own = Own::new(|config| DeribitFeed::following(channel, config, now));
         rig.result(3, "public/subscribe", json!({"channels": [name]}));
         let mut random: u64 = 11;
         for _ in 0..200 {
@@ -113,7 +118,7 @@ fn grouped_books_and_quotes_make_the_engines_best_levels() {
             // The interval passes.
             rig.pass(1_000);
             for text in rig.texts.remove(&3).unwrap_or_default() {
-                own.take(rig.now.mono, &text);
+                own.take(rig.now.mono, text.as_bytes());
             }
             assert_eq!(own.feed.soundness(ID), Soundness::Sound, "{name}");
             for side in Side::BOTH {
@@ -131,4 +136,66 @@ fn grouped_books_and_quotes_make_the_engines_best_levels() {
 
 fn order(dice: i64, price: f64) -> serde_json::Value {
     json!({"instrument_name": PERPETUAL, "amount": 10 * (1 + dice % 7), "price": price})
+}
+
+#[test]
+fn over_fix_whole_books_changes_and_trades_make_the_engines_book() {
+    let mut rig = Rig::new();
+    ["one", "two"].iter().zip(1..).for_each(|(name, at)| drop(rig.log_on(at, name)));
+    // More than four thousand bytes of levels.
+    for at in 0..120 {
+        rig.pass(200);
+        rig.call(1, "private/buy", order(at, 57_000.0 + 0.5 * at as f64));
+        rig.pass(200);
+        rig.call(1, "private/sell", order(at, 61_000.0 + 0.5 * at as f64));
+    }
+    let mut client = log_on(&mut rig, 7, "one", "");
+    let now = rig.now.mono;
+    let mut own = Own::new(|config| DeribitFixFeed::new(config, now));
+    let take = |rig: &Rig, own: &mut Own<DeribitFixFeed>, messages: Vec<String>| {
+        for message in messages {
+            // As it came, but for the lead, which the client takes away.
+            let message = format!("8=FIX.4.4{}", message.replace('|', "\u{1}"));
+            own.take(rig.now.mono, message.as_bytes());
+        }
+    };
+    let entries = "264=0|265=1|267=3|269=0|269=1|269=2|";
+    let request = format!("262=0.1|263=1|{entries}146=1|55={PERPETUAL}|");
+    let whole = client.say(&mut rig, "V", &request);
+    assert!(whole.concat().len() > 4_096);
+    take(&rig, &mut own, whole);
+    let equal = |rig: &Rig, own: &Own<DeribitFixFeed>| {
+        assert_eq!(own.feed.soundness(ID), Soundness::Sound);
+        for side in Side::BOTH {
+            let truth = truth(&rig.engines[0], side, DOLLAR / 2, usize::MAX);
+            assert_eq!(own_levels(&own.feed, side), truth);
+            assert_eq!(own.told[side.index()], truth, "as it was told");
+        }
+    };
+    equal(&rig, &own);
+    assert_eq!(own.feed.book(ID).expect("its book").level_count(Side::Buy), 120);
+    let mut random: u64 = 13;
+    for _ in 0..300 {
+        random =
+            random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let (dice, connection) = ((random >> 33) as i64, 1 + (random >> 63));
+        rig.pass(200);
+        let price = 59_000.0 + 0.5 * (dice % 12) as f64;
+        match dice % 9 {
+            0 => _ = rig.call(connection, "private/cancel_all", json!({})),
+            1..5 => _ = rig.call(connection, "private/sell", order(dice, price)),
+            _ => _ = rig.call(connection, "private/buy", order(dice, price)),
+        }
+        let messages = client.take(&mut rig);
+        take(&rig, &mut own, messages);
+        equal(&rig, &own);
+    }
+    assert!(own.levels_told > 100 && own.trades_told > 50, "{} trades", own.trades_told);
+    // Another book than the one that is followed is asked for as a new one.
+    client.say(&mut rig, "V", "262=0.1|263=2|");
+    let again = client.say(&mut rig, "V", &request.replace("0.1", "0.2"));
+    take(&rig, &mut own, again);
+    equal(&rig, &own);
+    let counters = own.feed.counters();
+    assert_eq!((counters.gaps, counters.malformed, counters.snapshots), (0, 0, 2));
 }
