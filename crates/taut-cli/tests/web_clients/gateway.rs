@@ -20,13 +20,13 @@ const HERE: &str = "url = \"ws://127.0.0.1:";
 const ELSEWHERE: &str = "url = \"ws://127.0.0.2:";
 
 /// A gateway's settings, as the sample has them but for where the venue is and who trades.
-struct Settings {
+pub struct Settings {
     folder: TempDir,
-    text: String,
+    pub text: String,
 }
 
 impl Settings {
-    fn at(venue: &Venue) -> Self {
+    pub fn at(venue: &Venue) -> Self {
         let sample = taut(&["gateway", "sample", "--venue", "deribit"]);
         let sample = String::from_utf8(sample.stdout).expect("a sample");
         let folder = tempfile::tempdir().expect("a folder");
@@ -38,11 +38,11 @@ impl Settings {
         Self { folder, text }
     }
 
-    fn path(&self) -> std::path::PathBuf {
+    pub fn path(&self) -> std::path::PathBuf {
         self.folder.path().join("gateway.toml")
     }
 
-    fn control(&self) -> String {
+    pub fn control(&self) -> String {
         self.folder.path().join("control").to_str().expect("a path").to_owned()
     }
 
@@ -129,7 +129,7 @@ fn over_fix_a_gateway_trades_at_deribit_by_its_file() {
     trades_by(&settings, &[]);
 }
 
-fn status(control: &str) -> Value {
+pub fn status(control: &str) -> Value {
     let said = taut(&["gateway", "status", "--json", "--gateway", control]).stdout;
     serde_json::from_slice(&said).unwrap_or_default()
 }
@@ -192,7 +192,7 @@ MC4CAQAwBQYDK2VwBCIEIIJEYWtGBrhACmb9Dvy+qa8WEf0lQOl1s4CLIAB9m89u
 
 impl Settings {
     /// A gateway at Binance, and its key.
-    fn at_binance(venue: &Venue) -> Self {
+    pub fn at_binance(venue: &Venue) -> Self {
         let sample = taut(&["gateway", "sample", "--venue", "binance"]);
         let sample = String::from_utf8(sample.stdout).expect("a sample");
         let folder = tempfile::tempdir().expect("a folder");
@@ -209,7 +209,7 @@ impl Settings {
         Self { folder, text }
     }
 
-    fn with_key(self) -> Self {
+    pub fn with_key(self) -> Self {
         let key = self.folder.path().join("binance.pem");
         let options = OpenOptions::new().write(true).create_new(true).mode(0o600).open(key);
         options.and_then(|mut file| file.write_all(PRIVATE_KEY.as_bytes())).expect("a key");

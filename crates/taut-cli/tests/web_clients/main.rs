@@ -6,6 +6,7 @@
 //! have to be built are played where `TAUT_ALL_CLIENTS` is set, as `cargo xtask clients` does.
 #![forbid(unsafe_code)]
 
+mod agreement;
 mod captive;
 mod crates;
 mod faults;
@@ -39,6 +40,11 @@ struct Venue {
 
 impl Venue {
     fn start(dialect: &str) -> Self {
+        Self::start_with(dialect, "")
+    }
+
+    /// With these lines more at the end of the sample.
+    fn start_with(dialect: &str, lines: &str) -> Self {
         let sample = taut(&["venue", "sample", "--as", dialect]);
         let sample = String::from_utf8(sample.stdout).expect("a sample");
         let folder = tempfile::tempdir().expect("a folder");
@@ -52,7 +58,7 @@ impl Venue {
         let fix_port = if dialect == "binance" { 9000 } else { 9881 };
         let fix = format!("# venue_fix = [\"127.0.0.1:{fix_port}\"]");
         let named = named.replace(&fix, with_fix);
-        fs::write(&settings, named).expect("settings");
+        fs::write(&settings, named + lines).expect("settings");
         let mut command = Command::new(env!("CARGO_BIN_EXE_taut"));
         command.args(["venue", "--as", dialect, "--config"]).arg(&settings);
         let mut process = Process::start(&mut command);
@@ -91,21 +97,21 @@ struct Client {
 /// One test installs, the others wait for it.
 static INSTALLING: Mutex<()> = Mutex::new(());
 
-/// A Python that has the client, if one can be made.
-fn python(client: &Client) -> Option<PathBuf> {
+/// A Python that has this package, if one can be made.
+fn python_of(package: &str, module: &str, version: &str) -> Option<PathBuf> {
     let _alone = INSTALLING.lock();
     let folder = std::env::var_os("TAUT_CLIENTS").map_or_else(|| CLIENTS.into(), PathBuf::from);
-    let folder = folder.join(client.package);
+    let folder = folder.join(package);
     let python = folder.join("bin/python");
     let runs = |command: &mut Command| {
         let quiet = command.stdout(Stdio::null()).stderr(Stdio::null());
         quiet.status().is_ok_and(|status| status.success())
     };
-    let has_it = || runs(Command::new(&python).args(["-c", &format!("import {}", client.module)]));
+    let has_it = || runs(Command::new(&python).args(["-c", &format!("import {module}")]));
     if has_it() {
         return Some(python);
     }
-    let wanted = format!("{}=={}", client.package, client.version);
+    let wanted = format!("{package}=={version}");
     let install = ["-m", "pip", "install", "-q", "--no-compile", "--timeout", "20", &wanted];
     let made = runs(Command::new("python3").args(["-m", "venv"]).arg(&folder))
         && runs(Command::new(&python).args(install));
@@ -118,8 +124,8 @@ fn python(client: &Client) -> Option<PathBuf> {
 
 /// Plays a client's day.
 fn trades_a_day(client: &Client) {
-    let Some(python) = python(client) else { return };
-    let Client { name, dialect, script, .. } = client;
+    let Client { name, package, module, version, dialect, script, .. } = client;
+    let Some(python) = python_of(package, module, version) else { return };
     let venue = Venue::start(dialect);
     let mut command = Command::new(python);
     command.arg(format!("{HERE}/{script}")).arg(venue.port.to_string());

@@ -16,14 +16,14 @@ struct Client {
     is_large: bool,
 }
 
-/// The folder of modules that has the client, if one can be made.
-fn modules(client: &Client) -> Option<PathBuf> {
+/// The folder of modules that has this package, if one can be made.
+pub fn modules(package: &str, version: &str) -> Option<PathBuf> {
     let _alone = INSTALLING.lock();
     let folder = std::env::var_os("TAUT_CLIENTS").map_or_else(|| CLIENTS.into(), PathBuf::from);
-    let folder = folder.join(format!("npm-{}", client.package));
+    let folder = folder.join(format!("npm-{package}"));
     let modules = folder.join("node_modules");
-    let has_it = || modules.join(client.package).join("package.json").is_file();
-    let wanted = format!("{}@{}", client.package, client.version);
+    let has_it = || modules.join(package).join("package.json").is_file();
+    let wanted = format!("{package}@{version}");
     if !has_it() {
         let mut install = Command::new("npm");
         install.args(["install", "--silent", "--no-audit", "--no-fund", "--prefix"]);
@@ -40,12 +40,12 @@ fn modules(client: &Client) -> Option<PathBuf> {
 
 /// Plays a client's day.
 fn trades_a_day(client: &Client) {
-    let Client { package, dialect, script, .. } = client;
+    let Client { package, version, dialect, script, .. } = client;
     if client.is_large && std::env::var_os("TAUT_ALL_CLIENTS").is_none() {
         println!("skipped: npm {package} is large; `cargo xtask clients` plays it");
         return;
     }
-    let Some(modules) = modules(client) else { return };
+    let Some(modules) = modules(package, version) else { return };
     let script = format!("{HERE}/{script}");
     let (name, arguments) = (format!("npm:{package}"), [script.as_str(), dialect]);
     let day = (name.as_str(), *dialect, client.steps);
