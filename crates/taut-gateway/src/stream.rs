@@ -214,7 +214,7 @@ impl Streams {
     /// answer is given up: the next one has all of it in its URL.
     fn ask_for_added(&mut self, io: &mut Io<impl Kernel>, now: Nanos) -> Option<Source> {
         let Self { ends, added, back_off, disconnects, .. } = self;
-        for end in ends.iter_mut().filter(|end| end.source != Source::SNAPSHOT) {
+        for end in ends.iter_mut().filter(|end| is_line(end.source)) {
             if end.is_up() && end.asked.is_late(now) {
                 *disconnects += 1;
                 end.end(io, now + back_off.wait(jitter(now)));
@@ -242,7 +242,7 @@ impl Streams {
         let Self { config, ends, added, frames, hot, .. } = self;
         let mut taken = None;
         for (place, end) in ends.iter_mut().enumerate() {
-            let is_hot = *hot && !matches!(end.source, Source::SNAPSHOT | Source::FIGURES);
+            let is_hot = *hot && is_line(end.source);
             let at = (config.of(end.source), config.tls.as_ref());
             let was_up = end.is_up();
             let took = end.handle(io, completion, at, is_hot, frames);
@@ -458,6 +458,11 @@ impl FeedStreams {
             _ => &self.stream,
         }
     }
+}
+
+/// Whether it brings books and trades: figures come by themselves, and snapshots are asked for.
+fn is_line(source: Source) -> bool {
+    !matches!(source, Source::SNAPSHOT | Source::FIGURES)
 }
 
 /// The line that a second connection is, beside one that is this.

@@ -36,20 +36,15 @@ const NAME: &str = "BTCUSDT";
 /// Members' private keys.
 const SEEDS: [[u8; 32]; 2] = [[1; 32], [2; 32]];
 
-/// Binance's streams and its WebSocket API.
-struct WebSocketApi;
+/// Binance's streams and its WebSocket API; where so many symbols are listed, two at the most,
+/// there is room for the second.
+struct WebSocketApi<const SYMBOLS: usize = 1>;
 
 /// The same with streams in SBE.
 struct InSbe;
 
 /// Binance's streams and its FIX interface, with the WebSocket API beside it.
-struct Fix;
-
-/// The WebSocket API of a Binance that lists a second symbol, for which there is room.
-struct TwoOverWebSocketApi;
-
-/// Its FIX.
-struct TwoOverFix;
+struct Fix<const SYMBOLS: usize = 1>;
 
 /// What is listed beside bitcoin.
 const SECOND: &str = "ETHUSDT";
@@ -60,21 +55,29 @@ fn second() -> Instrument {
     Instrument::new(InstrumentId(1), symbol, first.tick(), first.lot()).expect("an instrument")
 }
 
-fn front_of_two() -> Binance {
+/// So many of the instruments.
+fn listed(symbols: usize) -> Vec<Instrument> {
+    [bitcoin(), second()].into_iter().take(symbols).collect()
+}
+
+fn front(symbols: usize) -> Binance {
     let mut settings = settings();
-    let first = settings.instruments[0].clone();
-    let second = SymbolSettings { name: SECOND.to_owned(), base: "ETH".to_owned(), ..first };
-    settings.instruments.push(second);
-    for account in &mut settings.accounts {
-        account.balances.insert("ETH".to_owned(), "1000".to_owned());
+    if symbols > 1 {
+        let first = settings.instruments[0].clone();
+        let second = SymbolSettings { name: SECOND.to_owned(), base: "ETH".to_owned(), ..first };
+        settings.instruments.push(second);
+        for account in &mut settings.accounts {
+            account.balances.insert("ETH".to_owned(), "1000".to_owned());
+        }
     }
     Binance::new(&settings).expect("settings")
 }
 
-/// Changes the first book far from its prices, and makes a market in the second.
-fn stir_two() -> String {
+/// Changes the first book far from its prices, and makes a market in the second, if there is one.
+fn stir(symbols: usize) -> String {
     let far = place(NAME, "BUY", (FAR.0 / 1_000_000_000) as u32);
-    [far, place(SECOND, "BUY", 42_000), place(SECOND, "SELL", 44_000)].concat()
+    let market = [place(SECOND, "BUY", 42_000), place(SECOND, "SELL", 44_000)].concat();
+    if symbols > 1 { far + &market } else { far }
 }
 
 fn settings() -> BinanceSettings {
@@ -134,10 +137,6 @@ fn bitcoin() -> Instrument {
     let (symbol, tick) = (Symbol::new(NAME.as_bytes()).expect("short"), Price(500_000_000));
     let lot = Qty { mantissa: 1, decimals: 3 };
     Instrument::new(InstrumentId(0), symbol, tick, lot).expect("an instrument")
-}
-
-fn front() -> Binance {
-    Binance::new(&settings()).expect("settings")
 }
 
 fn maker_order(side: Side, dollars: u32) -> (String, &'static str) {
@@ -223,7 +222,7 @@ fn gateway<'m, H: OrderHandler>(
         .expect("a gateway")
 }
 
-impl Language for WebSocketApi {
+impl<const SYMBOLS: usize> Language for WebSocketApi<SYMBOLS> {
     type Front = Binance;
     type Feed = BinanceFeeds;
     type Orders = BinanceWs;
@@ -232,12 +231,20 @@ impl Language for WebSocketApi {
         bitcoin()
     }
 
+    fn instruments() -> Vec<Instrument> {
+        listed(SYMBOLS)
+    }
+
     fn front() -> Binance {
-        front()
+        front(SYMBOLS)
     }
 
     fn maker_order(side: Side, dollars: u32) -> (String, &'static str) {
         maker_order(side, dollars)
+    }
+
+    fn stir() -> String {
+        stir(SYMBOLS)
     }
 
     const STIRRED: Nanos = STIRRED;
@@ -248,7 +255,7 @@ impl Language for WebSocketApi {
         hands: &Rc<RefCell<Hands>>,
         regions: &Regions<'m>,
     ) -> Running<'m, BinanceFeeds, BinanceWs> {
-        let config = config(at, member);
+        let config = GatewayConfig { risk: risk_for(SYMBOLS), ..config(at, member) };
         let orders = BinanceWs::new(&config, order_settings()).expect("a key");
         gateway(at, Encoding::Json, (&config, orders), hands, regions)
     }
@@ -264,7 +271,7 @@ impl Language for InSbe {
     }
 
     fn front() -> Binance {
-        front()
+        front(1)
     }
 
     fn maker_order(side: Side, dollars: u32) -> (String, &'static str) {
@@ -285,7 +292,7 @@ impl Language for InSbe {
     }
 }
 
-impl Language for Fix {
+impl<const SYMBOLS: usize> Language for Fix<SYMBOLS> {
     type Front = Binance;
     type Feed = BinanceFeeds;
     type Orders = BinanceFix;
@@ -294,12 +301,20 @@ impl Language for Fix {
         bitcoin()
     }
 
+    fn instruments() -> Vec<Instrument> {
+        listed(SYMBOLS)
+    }
+
     fn front() -> Binance {
-        front()
+        front(SYMBOLS)
     }
 
     fn maker_order(side: Side, dollars: u32) -> (String, &'static str) {
         maker_order(side, dollars)
+    }
+
+    fn stir() -> String {
+        stir(SYMBOLS)
     }
 
     const STIRRED: Nanos = STIRRED;
@@ -310,7 +325,7 @@ impl Language for Fix {
         hands: &Rc<RefCell<Hands>>,
         regions: &Regions<'m>,
     ) -> Running<'m, BinanceFeeds, BinanceFix> {
-        let config = over_fix(at, member);
+        let config = GatewayConfig { risk: risk_for(SYMBOLS), ..over_fix(at, member) };
         let orders = BinanceFix::new(&config, order_settings()).expect("a key");
         gateway(at, Encoding::Json, (&config, orders), hands, regions)
     }
@@ -325,84 +340,6 @@ fn over_fix(at: Ports, member: usize) -> GatewayConfig {
     config.sender_comp_id = CompId::new(b"MEMBER").expect("a name");
     config.target_comp_id = CompId::new(b"SPOT").expect("a name");
     config
-}
-
-impl Language for TwoOverWebSocketApi {
-    type Front = Binance;
-    type Feed = BinanceFeeds;
-    type Orders = BinanceWs;
-
-    fn instrument() -> Instrument {
-        bitcoin()
-    }
-
-    fn instruments() -> Vec<Instrument> {
-        vec![bitcoin(), second()]
-    }
-
-    fn front() -> Binance {
-        front_of_two()
-    }
-
-    fn maker_order(side: Side, dollars: u32) -> (String, &'static str) {
-        maker_order(side, dollars)
-    }
-
-    fn stir() -> String {
-        stir_two()
-    }
-
-    const STIRRED: Nanos = STIRRED;
-
-    fn gateway<'m>(
-        at: Ports,
-        member: usize,
-        hands: &Rc<RefCell<Hands>>,
-        regions: &Regions<'m>,
-    ) -> Running<'m, BinanceFeeds, BinanceWs> {
-        let config = GatewayConfig { risk: risk_for(2), ..config(at, member) };
-        let orders = BinanceWs::new(&config, order_settings()).expect("a key");
-        gateway(at, Encoding::Json, (&config, orders), hands, regions)
-    }
-}
-
-impl Language for TwoOverFix {
-    type Front = Binance;
-    type Feed = BinanceFeeds;
-    type Orders = BinanceFix;
-
-    fn instrument() -> Instrument {
-        bitcoin()
-    }
-
-    fn instruments() -> Vec<Instrument> {
-        vec![bitcoin(), second()]
-    }
-
-    fn front() -> Binance {
-        front_of_two()
-    }
-
-    fn maker_order(side: Side, dollars: u32) -> (String, &'static str) {
-        maker_order(side, dollars)
-    }
-
-    fn stir() -> String {
-        stir_two()
-    }
-
-    const STIRRED: Nanos = STIRRED;
-
-    fn gateway<'m>(
-        at: Ports,
-        member: usize,
-        hands: &Rc<RefCell<Hands>>,
-        regions: &Regions<'m>,
-    ) -> Running<'m, BinanceFeeds, BinanceFix> {
-        let config = GatewayConfig { risk: risk_for(2), ..over_fix(at, member) };
-        let orders = BinanceFix::new(&config, order_settings()).expect("a key");
-        gateway(at, Encoding::Json, (&config, orders), hands, regions)
-    }
 }
 
 #[test]
@@ -442,12 +379,12 @@ fn at_binance_drop_copies_say_what_the_session_said() {
 
 #[test]
 fn at_binance_an_instrument_that_is_added_is_followed_and_traded() {
-    an_instrument_that_is_added_is_followed_and_traded::<TwoOverWebSocketApi>();
+    an_instrument_that_is_added_is_followed_and_traded::<WebSocketApi<2>>();
 }
 
 #[test]
 fn over_fix_at_binance_an_instrument_that_is_added_is_followed_and_traded() {
-    an_instrument_that_is_added_is_followed_and_traded::<TwoOverFix>();
+    an_instrument_that_is_added_is_followed_and_traded::<Fix<2>>();
 }
 
 const BAD_DAY: Faults = Faults {

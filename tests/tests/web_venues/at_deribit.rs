@@ -14,7 +14,7 @@ use taut_types::{Instrument, InstrumentId, Nanos, Side, Symbol};
 use taut_web_venue::deribit::{Deribit, DeribitSettings};
 use taut_web_venue::{AccountSettings, Faults, KeySettings, Kind, MarketSettings};
 
-use crate::gateway::{NAME, config, gateway, gateway_with, gateway_with_fix, perpetual};
+use crate::gateway::{NAME, config, gateway_with, gateway_with_fix, perpetual};
 use crate::hands::{Hands, Running};
 use crate::members::{
     FAR, Language, Ports, a_trade_by_hand_is_found_by_comparing_positions,
@@ -24,20 +24,15 @@ use crate::members::{
     under_faults_all_agree_in_the_end,
 };
 
-/// Deribit's FIX; orders end with the connection, or stay.
-struct Fix<const CANCELS_ON_DISCONNECT: bool>;
+/// Deribit's FIX; orders end with the connection, or stay. Where so many instruments are listed,
+/// two at the most, there is room for the second.
+struct Fix<const CANCELS_ON_DISCONNECT: bool, const LISTED: usize = 1>;
 
 /// The same with market data over another session of FIX.
 struct FixAlone;
 
-/// Deribit's JSON-RPC; orders end with the connection, or stay.
-struct JsonRpc<const CANCELS_ON_DISCONNECT: bool>;
-
-/// The JSON-RPC of a Deribit that lists a second instrument, for which there is room.
-struct TwoOverJsonRpc;
-
-/// Its FIX.
-struct TwoOverFix;
+/// Deribit's JSON-RPC, as [`Fix`].
+struct JsonRpc<const CANCELS_ON_DISCONNECT: bool, const LISTED: usize = 1>;
 
 /// What is listed beside the perpetual of bitcoin.
 const SECOND: &str = "ETH-PERPETUAL";
@@ -48,25 +43,34 @@ fn second() -> Instrument {
     Instrument::new(InstrumentId(1), symbol, first.tick(), first.lot()).expect("an instrument")
 }
 
-fn front_of_two() -> Deribit {
+/// So many of the instruments.
+fn instruments(listed: usize) -> Vec<Instrument> {
+    [perpetual(), second()].into_iter().take(listed).collect()
+}
+
+fn front(listed: usize) -> Deribit {
     let mut settings = settings();
-    let second = MarketSettings {
-        name: SECOND.to_owned(),
-        base: "ETH".to_owned(),
-        settlement: "ETH".to_owned(),
-        ..settings.instruments[0].clone()
-    };
-    settings.instruments.push(second);
-    for account in &mut settings.accounts {
-        account.balances.insert("ETH".to_owned(), "1000".to_owned());
+    if listed > 1 {
+        let second = MarketSettings {
+            name: SECOND.to_owned(),
+            base: "ETH".to_owned(),
+            settlement: "ETH".to_owned(),
+            ..settings.instruments[0].clone()
+        };
+        settings.instruments.push(second);
+        for account in &mut settings.accounts {
+            account.balances.insert("ETH".to_owned(), "1000".to_owned());
+        }
     }
     Deribit::new(&settings).expect("settings")
 }
 
-/// Changes the first book far from its prices, and makes a market in the second.
-fn stir_two() -> String {
+/// Changes the first book far from its prices, and makes a market in the second, if there is one.
+fn stir(listed: usize) -> String {
     let far = order_in(NAME, Side::Buy, (FAR.0 / 1_000_000_000) as u32);
-    [far, order_in(SECOND, Side::Buy, 42_000), order_in(SECOND, Side::Sell, 44_000)].concat()
+    let market = [(Side::Buy, 42_000), (Side::Sell, 44_000)];
+    let market = market.map(|(side, dollars)| order_in(SECOND, side, dollars)).concat();
+    if listed > 1 { far + &market } else { far }
 }
 
 fn settings() -> DeribitSettings {
@@ -104,69 +108,9 @@ fn settings() -> DeribitSettings {
     DeribitSettings { instruments: vec![market], accounts }
 }
 
-impl<const CANCELS_ON_DISCONNECT: bool> Language for JsonRpc<CANCELS_ON_DISCONNECT> {
-    type Front = Deribit;
-    type Feed = DeribitFeed;
-    type Orders = DeribitJson;
-
-    fn instrument() -> Instrument {
-        perpetual()
-    }
-
-    fn front() -> Deribit {
-        Deribit::new(&settings()).expect("settings")
-    }
-
-    fn maker_order(side: Side, dollars: u32) -> (String, &'static str) {
-        maker_order(side, dollars)
-    }
-
-    const STIRRED: Nanos = STIRRED;
-
-    fn gateway<'m>(
-        at: Ports,
-        member: usize,
-        hands: &Rc<RefCell<Hands>>,
-        regions: &Regions<'m>,
-    ) -> Running<'m, DeribitFeed, DeribitJson> {
-        let orders = order_settings(CANCELS_ON_DISCONNECT);
-        gateway(at.web, KEYS[member], orders, hands, regions)
-    }
-}
-
-impl<const CANCELS_ON_DISCONNECT: bool> Language for Fix<CANCELS_ON_DISCONNECT> {
-    type Front = Deribit;
-    type Feed = DeribitFeed;
-    type Orders = DeribitFix;
-
-    fn instrument() -> Instrument {
-        perpetual()
-    }
-
-    fn front() -> Deribit {
-        Deribit::new(&settings()).expect("settings")
-    }
-
-    fn maker_order(side: Side, dollars: u32) -> (String, &'static str) {
-        maker_order(side, dollars)
-    }
-
-    const STIRRED: Nanos = STIRRED;
-
-    fn gateway<'m>(
-        at: Ports,
-        member: usize,
-        hands: &Rc<RefCell<Hands>>,
-        regions: &Regions<'m>,
-    ) -> Running<'m, DeribitFeed, DeribitFix> {
-        let config = over_fix(at, member);
-        let orders = DeribitFix::new(&config, &order_settings(CANCELS_ON_DISCONNECT));
-        let orders = orders.expect("a key");
-        gateway_with(at.web, (&config, orders), hands, regions)
-    }
-}
-
-impl Language for TwoOverJsonRpc {
+impl<const CANCELS_ON_DISCONNECT: bool, const LISTED: usize> Language
+    for JsonRpc<CANCELS_ON_DISCONNECT, LISTED>
+{
     type Front = Deribit;
     type Feed = DeribitFeed;
     type Orders = DeribitJson;
@@ -176,11 +120,11 @@ impl Language for TwoOverJsonRpc {
     }
 
     fn instruments() -> Vec<Instrument> {
-        vec![perpetual(), second()]
+        instruments(LISTED)
     }
 
     fn front() -> Deribit {
-        front_of_two()
+        front(LISTED)
     }
 
     fn maker_order(side: Side, dollars: u32) -> (String, &'static str) {
@@ -188,7 +132,7 @@ impl Language for TwoOverJsonRpc {
     }
 
     fn stir() -> String {
-        stir_two()
+        stir(LISTED)
     }
 
     const STIRRED: Nanos = STIRRED;
@@ -200,13 +144,15 @@ impl Language for TwoOverJsonRpc {
         regions: &Regions<'m>,
     ) -> Running<'m, DeribitFeed, DeribitJson> {
         let mut config = config(at.web, KEYS[member]);
-        config.risk = risk_for(2);
-        let orders = DeribitJson::new(&config, order_settings(true)).expect("a key");
-        gateway_with(at.web, (&config, orders), hands, regions)
+        config.risk = risk_for(LISTED);
+        let orders = DeribitJson::new(&config, order_settings(CANCELS_ON_DISCONNECT));
+        gateway_with(at.web, (&config, orders.expect("a key")), hands, regions)
     }
 }
 
-impl Language for TwoOverFix {
+impl<const CANCELS_ON_DISCONNECT: bool, const LISTED: usize> Language
+    for Fix<CANCELS_ON_DISCONNECT, LISTED>
+{
     type Front = Deribit;
     type Feed = DeribitFeed;
     type Orders = DeribitFix;
@@ -216,11 +162,11 @@ impl Language for TwoOverFix {
     }
 
     fn instruments() -> Vec<Instrument> {
-        vec![perpetual(), second()]
+        instruments(LISTED)
     }
 
     fn front() -> Deribit {
-        front_of_two()
+        front(LISTED)
     }
 
     fn maker_order(side: Side, dollars: u32) -> (String, &'static str) {
@@ -228,7 +174,7 @@ impl Language for TwoOverFix {
     }
 
     fn stir() -> String {
-        stir_two()
+        stir(LISTED)
     }
 
     const STIRRED: Nanos = STIRRED;
@@ -240,8 +186,9 @@ impl Language for TwoOverFix {
         regions: &Regions<'m>,
     ) -> Running<'m, DeribitFeed, DeribitFix> {
         let mut config = over_fix(at, member);
-        config.risk = risk_for(2);
-        let orders = DeribitFix::new(&config, &order_settings(true)).expect("a key");
+        config.risk = risk_for(LISTED);
+        let orders = DeribitFix::new(&config, &order_settings(CANCELS_ON_DISCONNECT));
+        let orders = orders.expect("a key");
         gateway_with(at.web, (&config, orders), hands, regions)
     }
 }
@@ -256,7 +203,7 @@ impl Language for FixAlone {
     }
 
     fn front() -> Deribit {
-        Deribit::new(&settings()).expect("settings")
+        front(1)
     }
 
     fn maker_order(side: Side, dollars: u32) -> (String, &'static str) {
@@ -358,12 +305,12 @@ fn at_deribit_an_order_rests_trades_in_parts_is_changed_and_cancelled() {
 
 #[test]
 fn at_deribit_an_instrument_that_is_added_is_followed_and_traded() {
-    an_instrument_that_is_added_is_followed_and_traded::<TwoOverJsonRpc>();
+    an_instrument_that_is_added_is_followed_and_traded::<JsonRpc<true, 2>>();
 }
 
 #[test]
 fn over_fix_at_deribit_an_instrument_that_is_added_is_followed_and_traded() {
-    an_instrument_that_is_added_is_followed_and_traded::<TwoOverFix>();
+    an_instrument_that_is_added_is_followed_and_traded::<Fix<true, 2>>();
 }
 
 #[test]

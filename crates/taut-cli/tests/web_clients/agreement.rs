@@ -92,9 +92,10 @@ fn trade_while_things_go_wrong(hand: &Hand<'_>, ours: &Ours, members: &mut [Memb
     });
     hand.faults("none");
     let seen: Vec<_> = members.iter_mut().map(|member| member.so_far().books).collect();
-    until("each sees its book change again", DEADLINE, || {
-        members.iter_mut().zip(&seen).all(|(it, seen)| it.so_far().books >= seen + BOOKS_AFTER)
-    });
+    for (member, seen) in members.iter_mut().zip(&seen) {
+        let what = format!("{} sees its book change again", member.name);
+        until(&what, DEADLINE, || member.so_far().books >= seen + BOOKS_AFTER);
+    }
 }
 
 /// Nobody does anything any more, and everybody is told one change more.

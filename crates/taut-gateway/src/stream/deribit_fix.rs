@@ -261,9 +261,16 @@ impl StreamSession for DeribitFixStream {
         let at = self.at(now);
         self.ask(at);
         self.text.clear();
-        // All of it is printable, but for what stands behind each field.
-        self.text.push_str(std::str::from_utf8(self.link.poll_transmit(at)).unwrap_or_default());
+        // All of ours is printable, but for what stands behind each field. What the venue has
+        // repeated, the id of a test, may be anything: without that message its numbers would have
+        // a gap.
+        let text =
+            std::str::from_utf8(self.link.poll_transmit(at)).map(|it| self.text.push_str(it));
         self.link.clear_unsent();
+        if text.is_err() {
+            self.last_words.say(format_args!("TestReqID (112): not text"));
+            self.give_up();
+        }
         (!self.text.is_empty()).then_some(self.text.as_str())
     }
 }
@@ -486,6 +493,22 @@ mod tests {
         rig.hear("5", "58=good night|");
         assert!(rig.stream.is_broken());
         assert_eq!(rig.stream.last_refusal(), "good night");
+    }
+
+    #[test]
+    fn an_id_that_cannot_be_repeated_ends_the_session() {
+        let (mut rig, _) = Rig::up(&["A"]);
+        rig.hear("1", "112=are you there|");
+        assert!(rig.said().contains("|35=0|") && !rig.stream.is_broken());
+        let mut message = rig.message("1", "112=x|");
+        let at = message.windows(5).position(|it| it == b"112=x").unwrap() + 4;
+        let tail = message.len() - 4..message.len() - 1;
+        message[at] = 0xff;
+        let sum = message[..tail.start - 3].iter().fold(0_u8, |sum, byte| sum.wrapping_add(*byte));
+        message[tail].copy_from_slice(format!("{sum:03}").as_bytes());
+        rig.bytes(&message);
+        assert_eq!(rig.said(), "");
+        assert!(rig.stream.is_broken());
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::order_entry::last_words::LastWords;
 
 /// Instruments of one request: it stays below the 4,096 bytes that the venue has taken from the
 /// first.
-const INSTRUMENTS_MAX: usize = 20;
+const INSTRUMENTS_MAX: usize = 12;
 const OUTBOX_BYTES: usize = 4_096;
 /// The venue ends a connection on which nothing is said for half a minute.
 const PING: Nanos = Nanos::from_secs(20);
@@ -126,8 +126,8 @@ impl OkxStream {
     /// How many answers a request has: one for each channel.
     fn answers(&self, task: Task) -> usize {
         match task {
-            Task::Subscribe(from) => 2 * self.some(from, INSTRUMENTS_MAX).count(),
-            Task::Added(_) => 2,
+            Task::Subscribe(from) => self.channels(from, INSTRUMENTS_MAX).count(),
+            Task::Added(at) => self.channels(at, 1).count(),
             Task::LeaveTerms(_) | Task::Terms(_) | Task::Leave(_) | Task::Book(_) => 1,
         }
     }
@@ -138,6 +138,18 @@ impl OkxStream {
         all.filter(|(_, is_followed)| **is_followed).map(|(name, _)| name.as_str())
     }
 
+    /// The channels of those: books, trades, and the figures that there are.
+    fn channels(&self, from: usize, count: usize) -> impl Iterator<Item = Channel<'_>> {
+        let books = self.books.as_str();
+        self.some(from, count).flat_map(move |name| {
+            let all = [books, "trades"].into_iter().chain(figures_of(name).iter().copied());
+            all.map(move |channel| Channel::Of {
+                channel: channel.as_bytes(),
+                instrument: name.as_bytes(),
+            })
+        })
+    }
+
     /// Writes a request; how long it is.
     fn write(&mut self, task: Task) -> Option<usize> {
         let mut outbox = std::mem::take(&mut self.outbox);
@@ -145,18 +157,11 @@ impl OkxStream {
             let instrument = self.names.get(at)?.as_bytes();
             Some(Channel::Of { channel: self.books.as_bytes(), instrument })
         };
-        let both = |from: usize, count: usize| {
-            let books = self.books.as_bytes();
-            self.some(from, count).flat_map(move |name| {
-                [books, b"trades"]
-                    .map(|channel| Channel::Of { channel, instrument: name.as_bytes() })
-            })
-        };
         let written = match task {
             Task::Subscribe(from) => {
-                write_subscription(false, both(from, INSTRUMENTS_MAX), &mut outbox)
+                write_subscription(false, self.channels(from, INSTRUMENTS_MAX), &mut outbox)
             }
-            Task::Added(at) => write_subscription(false, both(at, 1), &mut outbox),
+            Task::Added(at) => write_subscription(false, self.channels(at, 1), &mut outbox),
             Task::LeaveTerms(kind) | Task::Terms(kind) => {
                 let channel = Channel::Instruments(kind.as_bytes());
                 let leaves = task == Task::LeaveTerms(kind);
@@ -221,7 +226,10 @@ impl StreamSession for OkxStream {
     fn handle_frame(&mut self, now: Nanos, frame: &[u8]) {
         (self.heard_at, self.ping_at) = (now, now + PING);
         if let Some(channel) = frame.strip_prefix(DATA) {
-            self.data_at = now;
+            // Figures come though a market is silent.
+            if !FIGURES.iter().any(|figure| channel.starts_with(figure.as_bytes())) {
+                self.data_at = now;
+            }
             if channel.starts_with(TERMS) {
                 self.told_terms(frame);
             }
@@ -338,8 +346,20 @@ impl StreamSession for OkxStream {
     }
 }
 
+/// Channels of figures: the first is every derivative's, the second a perpetual's.
+const FIGURES: [&str; 2] = ["mark-price", "funding-rate"];
+
 /// Kinds of instruments that the venue is asked about.
 const KINDS: [&str; 3] = ["SPOT", "SWAP", "FUTURES"];
+
+/// The channels of an instrument's figures.
+fn figures_of(name: &str) -> &'static [&'static str] {
+    match kind_of(name) {
+        "SWAP" => &FIGURES,
+        "FUTURES" => &FIGURES[..1],
+        _ => &[],
+    }
+}
 
 /// What kind of instrument a name is of: `BTC-USDT`, `BTC-USDT-SWAP`, `BTC-USD-220527`. The venue
 /// lists options by what they are of, and is not asked about them.
@@ -402,6 +422,29 @@ mod tests {
         assert_eq!((id, terms.tick, terms.is_open), (InstrumentId(45), Price(100_000_000), true));
         assert_eq!(terms.lot, Qty { mantissa: 1, decimals: 8 });
         assert_eq!((stream.poll_terms(), stream.venue_terms(id)), (None, Some(terms)));
+    }
+
+    #[test]
+    fn derivatives_have_figures_which_say_nothing_of_a_market_that_is_silent() {
+        let mut stream = stream(&["A-B", "A-B-SWAP", "A-B-260925"]);
+        let text = next(&mut stream);
+        for (name, figures) in [("A-B", ""), ("A-B-SWAP", "mf"), ("A-B-260925", "m")] {
+            for (channel, letter) in [("mark-price", 'm'), ("funding-rate", 'f')] {
+                let asked = format!(r#"{{"channel":"{channel}","instId":"{name}"}}"#);
+                assert_eq!(text.contains(&asked), figures.contains(letter), "{asked}: {text}");
+            }
+        }
+        while !next(&mut stream).is_empty() {}
+        assert!(stream.is_settled());
+        let mark = br#"{"arg":{"channel":"mark-price","instId":"A-B-SWAP"},"data":[]}"#;
+        let book = br#"{"arg":{"channel":"books","instId":"A-B-SWAP"},"data":[]}"#;
+        let silence = stream.silence;
+        stream.handle_frame(AT + silence, book);
+        stream.handle_timeout(AT + silence);
+        assert!(!stream.is_broken());
+        stream.handle_frame(AT + silence + silence, mark);
+        stream.handle_timeout(AT + silence + silence);
+        assert!(stream.is_broken());
     }
 
     #[test]

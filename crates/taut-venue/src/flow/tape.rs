@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use taut_market_data::LevelUpdate;
 use taut_types::{HalfTicks, Instrument, Lots, Nanos, Price, Qty, Side};
 
 use crate::flow::market::Key;
@@ -41,14 +42,18 @@ pub(super) enum TapeChange {
 #[derive(Debug)]
 pub(super) struct Levels {
     instrument: Instrument,
+    /// Of recorded sizes.
+    size_decimals: u8,
     /// Bids and asks.
     sides: [BTreeMap<HalfTicks, Lots>; 2],
     count_max: usize,
 }
 
 impl Levels {
-    pub(super) fn new(instrument: Instrument) -> Self {
-        Self { instrument, sides: [BTreeMap::new(), BTreeMap::new()], count_max: 0 }
+    /// Recorded sizes have so many decimals.
+    pub(super) fn new(instrument: Instrument, size_decimals: u8) -> Self {
+        let sides = [BTreeMap::new(), BTreeMap::new()];
+        Self { instrument, size_decimals, sides, count_max: 0 }
     }
 
     /// The level at a price.
@@ -64,12 +69,25 @@ impl Levels {
         }
     }
 
-    /// A size in lots.
-    pub(super) fn lots(&self, size: Qty) -> Result<Lots, String> {
+    /// A recorded size in lots of the instrument.
+    pub(super) fn lots(&self, size: Lots) -> Result<Lots, String> {
+        let size = Qty { mantissa: size.0, decimals: self.size_decimals };
         self.instrument.lots(size).map_err(|_| {
             let lot = self.instrument.lot();
             format!("the size {size} is no multiple of the instrument's lot, {lot}")
         })
+    }
+
+    /// Sets recorded levels, and says what was set.
+    pub(super) fn set_all(&mut self, levels: &[LevelUpdate]) -> Result<Vec<(Key, Lots)>, String> {
+        let mut set = Vec::with_capacity(levels.len());
+        for level in levels {
+            let key = self.key(level.side, level.price)?;
+            let lots = self.lots(level.lots)?;
+            self.set(key, lots);
+            set.push((key, lots));
+        }
+        Ok(set)
     }
 
     pub(super) fn set(&mut self, (side, price): Key, lots: Lots) {

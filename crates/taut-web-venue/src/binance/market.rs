@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, VecDeque};
 use taut_types::{OrderId, Side};
 
 use crate::binance::candles::{Candle, Candles};
-use crate::binance::frames::Depth;
+use crate::binance::frames::{Depth, Level};
 use crate::binance::settings::{Sizes, SymbolMarket, SymbolSettings};
 use crate::book::DisplayedBook;
 use crate::decimal::{fixed8, over, times};
@@ -140,6 +140,17 @@ impl Market {
             self.book.levels(side).take(count).map(level).collect()
         };
         Depth { last: self.update_id, bids: levels(Side::Buy), asks: levels(Side::Sell) }
+    }
+
+    /// The best bid and the best offer, price and amount at 1e-9; zeros where there is none.
+    pub fn best(&self) -> [(i128, i128); 2] {
+        Side::BOTH.map(|side| self.book.best(side).unwrap_or((0, 0)))
+    }
+
+    /// [`changed`](Self::changed) as frames say it.
+    pub fn changed_levels(&self, changes: &Changes, side: Side) -> Vec<Level> {
+        let level = |(price, amount)| [fixed8(price), fixed8(amount)];
+        self.changed(changes, side).into_iter().map(level).collect()
     }
 
     /// The levels of a side that have changed, best first: price and amount at 1e-9.

@@ -4,8 +4,7 @@ use taut_types::Side;
 
 use crate::binance::candles::{INTERVALS, MINUTE_MS};
 use crate::binance::frames::{
-    self, AggTrade, AvgPrice, BookTicker, DepthUpdate, Kline, KlineBody, Level, MiniTicker, Ticker,
-    Trade,
+    self, AggTrade, AvgPrice, BookTicker, DepthUpdate, Kline, KlineBody, MiniTicker, Ticker, Trade,
 };
 use crate::binance::market::{Aggregate, Changes, DAY_MS, Market, Print};
 use crate::binance::sbe;
@@ -196,8 +195,7 @@ fn aggregate(market: &Market, it: &Aggregate, ms: i64) -> String {
 }
 
 fn book_ticker(market: &Market) -> String {
-    let best = |side| market.book.best(side).unwrap_or((0, 0));
-    let ((bid, bid_quantity), (ask, ask_quantity)) = (best(Side::Buy), best(Side::Sell));
+    let [(bid, bid_quantity), (ask, ask_quantity)] = market.best();
     frames::text(&BookTicker {
         update: market.update_id,
         s: &market.settings.name,
@@ -209,10 +207,7 @@ fn book_ticker(market: &Market) -> String {
 }
 
 fn depth_update(market: &Market, changes: &Changes, ms: i64) -> String {
-    let levels = |side| -> Vec<Level> {
-        let changed = market.changed(changes, side).into_iter();
-        changed.map(|(price, amount)| [fixed8(price), fixed8(amount)]).collect()
-    };
+    let levels = |side| market.changed_levels(changes, side);
     frames::text(&DepthUpdate {
         e: "depthUpdate",
         event_ms: ms,
@@ -265,8 +260,7 @@ fn kline(
 pub fn day_ticker(market: &Market, ms: i64) -> Ticker<'_> {
     let day = market.day(ms);
     let (first_id, last_id) = day.ids.map_or((-1, -1), |(a, b)| (a as i64, b as i64));
-    let best = |side| market.book.best(side).unwrap_or((0, 0));
-    let ((bid, bid_quantity), (ask, ask_quantity)) = (best(Side::Buy), best(Side::Sell));
+    let [(bid, bid_quantity), (ask, ask_quantity)] = market.best();
     let last_lots = market.tape.back().map_or(0, |print| print.lots);
     let before = market.candles.candle(ms - DAY_MS, MINUTE_MS).map_or(day.open, |it| it.close);
     let change = day.close - day.open;

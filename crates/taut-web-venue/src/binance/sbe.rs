@@ -37,8 +37,7 @@ pub fn trades(market: &Market, prints: &[Print], us: i64) -> Vec<u8> {
 
 /// `<symbol>@bestBidAsk`.
 pub fn best_bid_ask(market: &Market, us: i64) -> Vec<u8> {
-    let best = |side| market.book.best(side).unwrap_or((0, 0));
-    let ((bid, bid_quantity), (ask, ask_quantity)) = (best(Side::Buy), best(Side::Sell));
+    let [(bid, bid_quantity), (ask, ask_quantity)] = market.best();
     message(0, |buffer| {
         let mut to = BestBidAskEncoder::new(buffer)?;
         to.event_time_us(us).update_id(market.update_id.cast_signed());

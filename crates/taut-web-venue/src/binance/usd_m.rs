@@ -128,10 +128,7 @@ struct MarkPrice<'a> {
 }
 
 pub fn depth_update(market: &Market, changes: &Changes, ms: i64) -> String {
-    let levels = |side| -> Vec<Level> {
-        let changed = market.changed(changes, side).into_iter();
-        changed.map(|(price, amount)| [fixed8(price), fixed8(amount)]).collect()
-    };
+    let levels = |side| market.changed_levels(changes, side);
     frames::text(&DepthUpdate {
         e: "depthUpdate",
         event_ms: ms,
@@ -146,8 +143,7 @@ pub fn depth_update(market: &Market, changes: &Changes, ms: i64) -> String {
 }
 
 pub fn book_ticker(market: &Market, ms: i64) -> String {
-    let best = |side| market.book.best(side).unwrap_or((0, 0));
-    let ((bid, bid_quantity), (ask, ask_quantity)) = (best(Side::Buy), best(Side::Sell));
+    let [(bid, bid_quantity), (ask, ask_quantity)] = market.best();
     frames::text(&BookTicker {
         e: "bookTicker",
         update: market.update_id,

@@ -6,7 +6,7 @@ use taut_market_data::{
 };
 use taut_recording::FileError;
 use taut_recording::capture::{Capture, Frame};
-use taut_types::{Instrument, Lots, Nanos, Price, Qty, Side, Symbol};
+use taut_types::{Instrument, Lots, Nanos, Price, Side, Symbol};
 
 use crate::flow::market::Key;
 use crate::flow::tape::Levels;
@@ -50,7 +50,6 @@ pub(super) struct Recording {
 /// The recording so far.
 pub(super) struct Reader<'c> {
     capture: &'c Capture,
-    instrument: Instrument,
     /// The symbol that all frames must be of, if there is one.
     symbol: Option<&'c str>,
     decoder: BinanceJson,
@@ -86,12 +85,11 @@ impl<'c> Reader<'c> {
     ) -> Self {
         Self {
             capture,
-            instrument,
             symbol,
             decoder: BinanceJson::new(BinanceJson::LEVELS_MAX, instrument.lot().decimals),
             sync: DepthSync::new(),
             early: Vec::new(),
-            levels: Levels::new(instrument),
+            levels: Levels::new(instrument, instrument.lot().decimals),
             first: Vec::new(),
             first_id: 0,
             steps: Vec::new(),
@@ -172,7 +170,8 @@ impl<'c> Reader<'c> {
         let levels = changes.into_iter().map(|(key, lots)| Change::Level(key, lots));
         self.steps.extend(levels.map(|change| Step { at, change }));
         for trade in &said.trades {
-            let lots = self.lots(trade.lots).map_err(|what| capture.error(frame.line, what))?;
+            let lots =
+                self.levels.lots(trade.lots).map_err(|what| capture.error(frame.line, what))?;
             let (price, aggressor) = (trade.price, trade.aggressor.unwrap_or(Side::Buy));
             self.steps.push(Step { at, change: Change::Trade { price, lots, aggressor } });
         }
@@ -213,21 +212,8 @@ impl<'c> Reader<'c> {
         frame: &Frame<'_>,
         levels: &[LevelUpdate],
     ) -> Result<Vec<(Key, Lots)>, FileError> {
-        let mut set = Vec::with_capacity(levels.len());
-        for level in levels {
-            let read = self.levels.key(level.side, level.price);
-            let read = read.and_then(|key| Ok((key, self.lots(level.lots)?)));
-            let (key, lots) = read.map_err(|what| self.capture.error(frame.line, what))?;
-            self.levels.set(key, lots);
-            set.push((key, lots));
-        }
-        Ok(set)
-    }
-
-    /// Sizes have the lot's decimals.
-    fn lots(&self, size: Lots) -> Result<Lots, String> {
-        let decimals = self.instrument.lot().decimals;
-        self.levels.lots(Qty { mantissa: size.0, decimals })
+        let set = self.levels.set_all(levels);
+        set.map_err(|what| self.capture.error(frame.line, what))
     }
 }
 

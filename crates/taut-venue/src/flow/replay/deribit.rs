@@ -8,7 +8,7 @@ use taut_market_data::{
 };
 use taut_recording::FileError;
 use taut_recording::capture::{Capture, Frame};
-use taut_types::{Instrument, Lots, Nanos, Qty, Side};
+use taut_types::{Instrument, Lots, Nanos, Side};
 
 use crate::flow::market::Key;
 use crate::flow::tape::{Levels, Tape, TapeChange, TapeStep};
@@ -69,7 +69,7 @@ impl<'c> Reader<'c> {
             name,
             // It knows no instrument: amounts come as they stand there.
             decoder: DeribitJson::default(),
-            levels: Levels::new(instrument),
+            levels: Levels::new(instrument, DeribitJson::AMOUNT_DECIMALS),
             channel: None,
             last_id: None,
             first: Vec::new(),
@@ -156,7 +156,7 @@ impl<'c> Reader<'c> {
         let said = self.decode(frame)?;
         let mut changes = Vec::with_capacity(said.trades.len());
         for trade in said.trades {
-            let lots = self.lots(trade.lots);
+            let lots = self.levels.lots(trade.lots);
             let lots = lots.map_err(|what| self.capture.error(frame.line, what))?;
             let (price, aggressor) = (trade.price, trade.aggressor.unwrap_or(Side::Buy));
             changes.push(TapeChange::Trade { price, lots, aggressor });
@@ -190,19 +190,8 @@ impl<'c> Reader<'c> {
         frame: &Frame<'_>,
         levels: &[LevelUpdate],
     ) -> Result<Vec<(Key, Lots)>, FileError> {
-        let mut set = Vec::with_capacity(levels.len());
-        for level in levels {
-            let read = self.levels.key(level.side, level.price);
-            let read = read.and_then(|key| Ok((key, self.lots(level.lots)?)));
-            let (key, lots) = read.map_err(|what| self.capture.error(frame.line, what))?;
-            self.levels.set(key, lots);
-            set.push((key, lots));
-        }
-        Ok(set)
-    }
-
-    fn lots(&self, amount: Lots) -> Result<Lots, String> {
-        self.levels.lots(Qty { mantissa: amount.0, decimals: DeribitJson::AMOUNT_DECIMALS })
+        let set = self.levels.set_all(levels);
+        set.map_err(|what| self.capture.error(frame.line, what))
     }
 
     fn push(&mut self, frame: &Frame<'_>, changes: Vec<TapeChange>) {

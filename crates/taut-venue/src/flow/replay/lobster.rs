@@ -5,7 +5,7 @@ use taut_engine::{Command, Engine, EngineConfig, Event};
 use taut_recording::FileError;
 use taut_recording::capture::Capture;
 use taut_recording::lobster::{FlowEvent, LobsterFlow, Messages, TimedEvent};
-use taut_types::{HalfTicks, Instrument, Lots, Nanos, Price, Qty, Side};
+use taut_types::{HalfTicks, Instrument, Lots, Nanos, Price, Side};
 
 use crate::flow::market::Key;
 use crate::flow::tape::{Levels, Tape, TapeChange, TapeStep};
@@ -23,7 +23,7 @@ pub(super) fn read_tape(capture: &Capture, instrument: Instrument) -> Result<Tap
     for row in messages.rows() {
         let Some(order) = row.order() else { continue };
         let read = matching.key(order.side, order.price).map(drop);
-        read.and_then(|()| matching.lots(order.lots).map(drop))
+        read.and_then(|()| matching.levels.lots(order.lots).map(drop))
             .map_err(|what| capture.error(row.line, what))?;
     }
     let flow = LobsterFlow::of(&messages)?;
@@ -64,7 +64,7 @@ impl<'c> Matching<'c> {
         Self {
             capture,
             engine: Engine::new(sizes),
-            levels: Levels::new(instrument),
+            levels: Levels::new(instrument, 0),
             changed: Vec::new(),
             trades: Vec::new(),
             steps: Vec::new(),
@@ -103,13 +103,13 @@ impl<'c> Matching<'c> {
         self.changed.sort_by_key(|(_, _, lots)| *lots > Lots::ZERO);
         for (side, price, lots) in std::mem::take(&mut self.changed) {
             let key = self.key(side, price).map_err(wrong)?;
-            let lots = self.lots(lots).map_err(wrong)?;
+            let lots = self.levels.lots(lots).map_err(wrong)?;
             self.levels.set(key, lots);
             self.steps.push(TapeStep { at, change: TapeChange::Level(key, lots) });
         }
         self.levels.check().map_err(wrong)?;
         for (price, lots, aggressor) in std::mem::take(&mut self.trades) {
-            let lots = self.lots(lots).map_err(wrong)?;
+            let lots = self.levels.lots(lots).map_err(wrong)?;
             self.steps.push(TapeStep { at, change: TapeChange::Trade { price, lots, aggressor } });
         }
         let change = TapeChange::Whole(line.unwrap_or(0) as u64);
@@ -120,11 +120,6 @@ impl<'c> Matching<'c> {
     /// The level of the instrument at a price of the recording's.
     fn key(&self, side: Side, price: HalfTicks) -> Result<Key, String> {
         self.levels.key(side, recorded_price(price))
-    }
-
-    /// So many shares in lots of the instrument.
-    fn lots(&self, shares: Lots) -> Result<Lots, String> {
-        self.levels.lots(Qty::whole(shares.0))
     }
 }
 
