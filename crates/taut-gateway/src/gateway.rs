@@ -353,6 +353,9 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer, H: OrderHandler>
         core.orders.kill_switch_mut().handle_timeout(now);
         core.tell_rates_and_balances(now);
         core.mark_some();
+        if core.keeps_warm && core.hot {
+            core.market.want_sample();
+        }
         core.orders.reports_mut().hand_over_copies();
         // A loss, a timer that nobody refreshed.
         self.cancel_what_was_killed()?;
@@ -554,7 +557,7 @@ impl<C: Client, F: FeedHandler, O: Observer, H: OrderHandler> Core<'_, C, F, O, 
         }
     }
 
-    /// Rehearses an order, in one of many rounds without work.
+    /// Rehearses an order and a frame, in one of many rounds without work.
     #[inline]
     fn keep_warm(&mut self) {
         self.idle_rounds += u32::from(self.keeps_warm && self.hot);
@@ -562,6 +565,7 @@ impl<C: Client, F: FeedHandler, O: Observer, H: OrderHandler> Core<'_, C, F, O, 
             self.idle_rounds = 0;
             let Self { orders, clock, market, .. } = self;
             orders.rehearse(clock, None, |instrument| market.reference(instrument));
+            market.rehearse(clock);
         }
     }
 
@@ -672,6 +676,7 @@ impl<C: Client, F: FeedHandler, O: Observer, H: OrderHandler> Core<'_, C, F, O, 
         let mut handled = Ok(());
         for (source, frame) in streams.frames() {
             handled = handled.and_then(|()| self.handle_frame(io, received, source, frame));
+            self.market.keep_sample(source, frame);
         }
         self.streams = Some(streams);
         handled?;

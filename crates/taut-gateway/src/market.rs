@@ -20,7 +20,13 @@ pub(crate) struct Market<F> {
     statistics: Box<[SessionStatistics]>,
     /// Whether it trades, as was told last.
     statuses: Box<[Option<TradingStatus>]>,
+    /// A frame that moved a book, to rehearse; nothing before the first.
+    sample: Vec<u8>,
+    wants_sample: bool,
 }
+
+/// A longer frame is not kept to rehearse: it is a snapshot, or a burst.
+const SAMPLE_BYTES_MAX: usize = 4_096;
 
 impl<F: FeedHandler> Market<F> {
     /// Instruments have the numbers below `instrument_count`.
@@ -28,7 +34,8 @@ impl<F: FeedHandler> Market<F> {
         let changes = Changes::new(feed.events_max());
         let statistics = vec![SessionStatistics::default(); instrument_count].into_boxed_slice();
         let statuses = vec![None; instrument_count].into_boxed_slice();
-        Self { feed, changes, statistics, statuses }
+        let sample = Vec::with_capacity(SAMPLE_BYTES_MAX);
+        Self { feed, changes, statistics, statuses, sample, wants_sample: false }
     }
 
     /// Follows one more instrument, whose number is below the count, by the venue's number and name
@@ -52,20 +59,60 @@ impl<F: FeedHandler> Market<F> {
         source: Source,
         bytes: &[u8],
     ) -> TickStamps {
-        self.changes.clear();
-        let mut stamps = TickStamps::NONE;
-        if let Some(frame) = self.feed.decode(received, source, bytes) {
-            let decoded = clock.ticks();
-            self.feed.apply(frame, &mut self.changes);
-            let booked = clock.ticks();
-            let end = |at: u64| u32::try_from(clock.at(at).since(received).0).unwrap_or(u32::MAX);
-            stamps = TickStamps { origin: received, ends: [end(decoded), end(booked), 0] };
-        }
+        let stamps = self.take(clock, received, source, bytes);
         if self.feed.is_settled() {
             return stamps;
         }
         self.recover(received);
         TickStamps::NONE
+    }
+
+    /// Not inlined: a rehearsal runs this very code.
+    #[inline(never)]
+    fn take(&mut self, clock: &Clock, received: Nanos, source: Source, bytes: &[u8]) -> TickStamps {
+        self.changes.clear();
+        let Some(frame) = self.feed.decode(received, source, bytes) else {
+            return TickStamps::NONE;
+        };
+        let decoded = clock.ticks();
+        self.feed.apply(frame, &mut self.changes);
+        let booked = clock.ticks();
+        let end = |at: u64| u32::try_from(clock.at(at).since(received).0).unwrap_or(u32::MAX);
+        TickStamps { origin: received, ends: [end(decoded), end(booked), 0] }
+    }
+
+    /// The next frame that moves a book is kept, to be rehearsed.
+    pub(crate) const fn want_sample(&mut self) {
+        self.wants_sample = true;
+    }
+
+    /// Keeps the frame that was handled last, if one is wanted and this one moved a book.
+    #[inline]
+    pub(crate) fn keep_sample(&mut self, source: Source, bytes: &[u8]) {
+        let is_line = matches!(source, Source::LINE_A | Source::LINE_B);
+        let moved = |event: &Event| matches!(event.kind, EventKind::Level(_));
+        if self.wants_sample
+            && is_line
+            && bytes.len() <= SAMPLE_BYTES_MAX
+            && self.changes.events().iter().any(moved)
+        {
+            self.wants_sample = false;
+            self.sample.clear();
+            self.sample.extend_from_slice(bytes);
+        }
+    }
+
+    /// Takes the frame that was kept once more, and tells nobody: the next one finds code and memory
+    /// in the caches. Nothing changes but [`Market::events`], which hold nothing then.
+    pub(crate) fn rehearse(&mut self, clock: &Clock) {
+        if self.sample.is_empty() || !self.feed.set_rehearsing(true) {
+            return;
+        }
+        let sample = core::mem::take(&mut self.sample);
+        let _ = self.take(clock, clock.now(), Source::LINE_A, &sample);
+        self.sample = sample;
+        self.feed.set_rehearsing(false);
+        self.changes.clear();
     }
 
     /// Notices silence and gaps that last; [`Market::events`] holds what that changes.
@@ -279,6 +326,29 @@ mod tests {
         assert_eq!(rig.noted(), [(1, InstrumentStatus::Halted)]);
         // It is told once.
         assert_eq!(rig.take(&state("closed")), []);
+    }
+
+    #[test]
+    fn a_frame_that_moved_a_book_is_rehearsed_and_nothing_changes() {
+        let mut rig = Rig::new();
+        let move_book = |rig: &mut Rig, id: u64| {
+            let frame = book(NAMES[0], Some(id - 1), id);
+            let told = rig.take(&frame);
+            rig.market.keep_sample(Source::LINE_A, frame.as_bytes());
+            assert_eq!(told.len(), 1, "{told:?}");
+        };
+        move_book(&mut rig, 11);
+        assert!(rig.market.sample.is_empty(), "none was wanted");
+        rig.market.want_sample();
+        rig.market.keep_sample(Source::SNAPSHOT, b"no line's");
+        assert!(rig.market.sample.is_empty());
+        for id in 12..15 {
+            move_book(&mut rig, id);
+            assert_eq!(rig.market.sample, book(NAMES[0], Some(11), 12).as_bytes());
+            let before = rig.market.feed().counters();
+            rig.market.rehearse(&rig.clock);
+            assert_eq!((rig.market.feed().counters(), rig.market.events()), (before, &[][..]));
+        }
     }
 
     #[test]

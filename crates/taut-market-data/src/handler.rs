@@ -113,6 +113,16 @@ pub trait FeedHandler {
     /// Moves the books.
     fn apply(&mut self, frame: Self::Frame<'_>, sink: &mut impl MarketSink);
 
+    /// Begins rehearsals, or ends them; whether the next frame can be one.
+    ///
+    /// While frames are rehearsed, [`decode`](Self::decode) and [`apply`](Self::apply) take one that
+    /// came before as if it came now: by the same code, over the same memory, so that the next one
+    /// finds both in the caches. The levels of its book are set to what they are, and what `apply`
+    /// hands on is told to nobody: nothing changes.
+    fn set_rehearsing(&mut self, _is_rehearsal: bool) -> bool {
+        false
+    }
+
     /// Follows one more instrument, in room that was taken when the handler was built. `number` is
     /// the venue's number of the instrument, where its frames number them, and `name` the venue's
     /// name, where they name them. The new book is not sound until its snapshot is in; the other

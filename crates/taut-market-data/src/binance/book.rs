@@ -193,6 +193,16 @@ impl DepthBook {
         self.sync.last_id()
     }
 
+    /// Where the book stands among the updates, and what was counted.
+    pub(super) const fn mark(&self) -> (DepthSync, DepthCounters) {
+        (self.sync, self.counters)
+    }
+
+    /// Updates since the mark that changed no level did not come.
+    pub(super) const fn back_to(&mut self, (sync, counters): (DepthSync, DepthCounters)) {
+        (self.sync, self.counters) = (sync, counters);
+    }
+
     /// The account so far.
     #[must_use]
     pub const fn counters(&self) -> &DepthCounters {

@@ -346,6 +346,11 @@ impl Fields {
         scanner.decimal_tail(&mut self.sizes).map(Lots)
     }
 
+    /// Levels that were read, to be made others.
+    pub(super) fn quotes_mut(&mut self, span: Span) -> &mut [Quote] {
+        self.quotes.get_mut(span.from as usize..span.to as usize).unwrap_or_default()
+    }
+
     /// Levels that were read.
     #[inline]
     pub(super) fn quotes(&self, span: Span) -> &[Quote] {

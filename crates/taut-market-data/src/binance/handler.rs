@@ -5,10 +5,11 @@ use core::fmt;
 use taut_book::{Level, LevelBook};
 use taut_types::{Instrument, InstrumentError, InstrumentId, Nanos, SequenceNumber, Symbol};
 
-use super::book::{Applied, DepthBook, DepthVisitor};
+use super::book::{Applied, DepthBook, DepthCounters, DepthVisitor};
 use super::json::{BinanceJson, JsonFrame};
 use super::stream::{read, tell};
 use super::stream_codec::Message;
+use super::sync::DepthSync;
 use crate::event::{
     Batch, BestPrices, Context, Event, EventKind, InstrumentKey, LevelUpdate, MarketSink, Origin,
     SequenceRange, Soundness, Staleness,
@@ -98,6 +99,8 @@ pub struct BinanceFeed {
     malformed: u64,
     crossed: u64,
     restarts: u64,
+    /// See [`FeedHandler::set_rehearsing`].
+    rehearses: bool,
 }
 
 /// A message that was checked.
@@ -182,6 +185,7 @@ impl BinanceFeed {
             malformed: 0,
             crossed: 0,
             restarts: 0,
+            rehearses: false,
         })
     }
 
@@ -216,6 +220,15 @@ impl BinanceFeed {
         let top = self.depth.known_top();
         let quote = |level: Option<Level>| level.map(|level| (level.price, level.lots));
         BestPrices { bid: quote(top.bid), ask: quote(top.ask) }
+    }
+
+    /// Makes a message one that changes nothing; where the book stood before, and when its last
+    /// update was made. Nothing of what is no update of levels.
+    #[cold]
+    fn stand_in(&mut self, body: &mut Body<'_>) -> Option<((DepthSync, DepthCounters), Nanos)> {
+        let (Body::Json(frame), Some(last)) = (body, self.depth.last_id()) else { return None };
+        self.decoder.stand_in(frame, last, self.depth.book())?;
+        Some((self.depth.mark(), self.updated))
     }
 
     /// Updates may be missing: a snapshot has to join those that come from here on.
@@ -332,7 +345,11 @@ impl FeedHandler for BinanceFeed {
 
     #[inline]
     fn apply(&mut self, frame: BinanceFrame<'_>, sink: &mut impl MarketSink) {
-        let BinanceFrame { received, source, body } = frame;
+        let BinanceFrame { received, source, mut body } = frame;
+        let before = match self.rehearses.then(|| self.stand_in(&mut body)) {
+            Some(None) => return,
+            stands_in => stands_in.flatten(),
+        };
         let ours = self.config.instrument.id();
         let is_told = self.soundness == Soundness::Sound;
         let Self { decoder, depth, instruments, updated, .. } = self;
@@ -391,6 +408,11 @@ impl FeedHandler for BinanceFeed {
                 &mut take,
             ),
         };
+        if let Some((mark, time)) = before {
+            self.depth.back_to(mark);
+            self.updated = time;
+            return;
+        }
         if told.is_err() {
             self.malformed += 1;
         }
@@ -420,6 +442,11 @@ impl FeedHandler for BinanceFeed {
             }
             self.ask_if_due(received);
         }
+    }
+
+    fn set_rehearsing(&mut self, is_rehearsal: bool) -> bool {
+        self.rehearses = is_rehearsal && self.is_settled();
+        self.rehearses
     }
 
     #[inline]

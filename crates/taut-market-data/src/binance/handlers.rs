@@ -46,6 +46,8 @@ pub struct BinanceFeeds {
     /// When a line brought something of any symbol, and how long none may bring anything.
     heard: Nanos,
     silence: Nanos,
+    /// See [`FeedHandler::set_rehearsing`].
+    rehearses: bool,
 }
 
 impl BinanceFeeds {
@@ -78,6 +80,7 @@ impl BinanceFeeds {
             are_live: [false; 2],
             heard: now,
             silence: configs.iter().map(|(_, config)| config.silence).min().unwrap_or(Nanos::MAX),
+            rehearses: false,
         })
     }
 
@@ -121,6 +124,9 @@ impl BinanceFeeds {
 
     /// A line has brought something.
     fn note_line(&mut self, received: Nanos, source: Source) {
+        if self.rehearses {
+            return;
+        }
         let Some(is_live) = self.are_live.get_mut(usize::from(source.0)) else { return };
         self.heard = received;
         if !core::mem::replace(is_live, true) {
@@ -158,9 +164,19 @@ impl FeedHandler for BinanceFeeds {
 
     #[inline]
     fn apply(&mut self, (place, frame): Self::Frame<'_>, sink: &mut impl MarketSink) {
-        if let Some(feed) = self.feeds.get_mut(place) {
-            feed.apply(frame, sink);
+        let Some(feed) = self.feeds.get_mut(place) else { return };
+        if self.rehearses && !feed.set_rehearsing(true) {
+            return;
         }
+        feed.apply(frame, sink);
+        if self.rehearses {
+            feed.set_rehearsing(false);
+        }
+    }
+
+    fn set_rehearsing(&mut self, is_rehearsal: bool) -> bool {
+        self.rehearses = is_rehearsal;
+        true
     }
 
     /// Takes the memory for its book.

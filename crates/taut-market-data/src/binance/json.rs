@@ -4,6 +4,7 @@
 //! `markPrice`, `contractInfo` and the depth snapshot of REST and of the WebSocket API, each alone
 //! or as the `data` of a combined stream. All else is [`FrameKind::Other`].
 
+use taut_book::LevelBook;
 use taut_types::{Nanos, OrderId, Price, Side};
 
 use super::fields::{Fields, Key, Quote, Value};
@@ -114,6 +115,28 @@ impl BinanceJson {
             JsonFrame::Usual(usual) => Ok(self.hand_over(receive_time, usual, sink)),
             JsonFrame::Fields(frame) => self.hand_over_fields(receive_time, frame, sink),
         }
+    }
+
+    /// Makes an update that was read last say what the book has, under the number that follows; not
+    /// of what is no update of levels.
+    pub(super) fn stand_in(
+        &mut self,
+        frame: &mut JsonFrame<'_>,
+        last: u64,
+        book: &LevelBook,
+    ) -> Option<()> {
+        let JsonFrame::Usual(Usual { sequence, body: Body::Depth(bids, asks), .. }) = frame else {
+            return None;
+        };
+        let next = last.checked_add(1)?;
+        let previous = sequence.previous.map(|_| last);
+        *sequence = SequenceRange { first: next, last: next, previous };
+        for (side, span) in [(Side::Buy, *bids), (Side::Sell, *asks)] {
+            for (depth, (price, lots)) in self.fields.quotes_mut(span).iter_mut().enumerate() {
+                (*price, *lots) = book.stand_in(side, *price, depth);
+            }
+        }
+        Some(())
     }
 
     #[inline]

@@ -8,7 +8,7 @@ use taut_book::LevelBook;
 use taut_types::{InstrumentError, InstrumentId, Nanos};
 
 use super::book::{Faults, FollowedBook, FrameLevel};
-use super::chain::{Link, Placement};
+use super::chain::{BookChain, Link, Placement};
 use super::instruments::{ChainConfig, NamedInstrument};
 use super::work::WorkList;
 use crate::event::{
@@ -82,6 +82,14 @@ pub(crate) struct BookFrame {
     pub(crate) link: Link,
 }
 
+/// Where a book stood, and what had been counted.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mark {
+    place: usize,
+    chain: BookChain,
+    counters: FeedCounters,
+}
+
 /// No book is kept for an instrument with this number.
 const NOWHERE: u32 = u32::MAX;
 /// Numbers of instruments are small: a gateway gives them one after the other.
@@ -133,6 +141,24 @@ impl ChainedBooks {
     #[must_use]
     pub const fn stale_count(&self) -> usize {
         self.unsound
+    }
+
+    /// The book in a place, and the number of its last frame; nothing of one that is not sound.
+    pub(crate) fn sound(&self, place: usize) -> Option<(&LevelBook, u64)> {
+        let book = self.books.get(place).filter(|book| book.soundness == Soundness::Sound)?;
+        Some((&book.book, book.chain.last()?))
+    }
+
+    /// Where a book stands among its frames, and what was counted.
+    pub(super) fn mark(&self, place: usize) -> Option<Mark> {
+        let chain = self.books.get(place)?.chain;
+        Some(Mark { place, chain, counters: self.counters })
+    }
+
+    /// Frames since the mark that changed no level did not come.
+    pub(super) fn back_to(&mut self, mark: &Mark) {
+        self.counters = mark.counters;
+        self.books.get_mut(mark.place).into_iter().for_each(|book| book.chain = mark.chain);
     }
 
     /// A frame is not documented.

@@ -5,7 +5,7 @@ use core::fmt;
 use taut_book::LevelBook;
 use taut_types::{Instrument, InstrumentError, InstrumentId, Nanos, SequenceNumber};
 
-use super::books::{ChainCounters, ChainedBooks};
+use super::books::{ChainCounters, ChainedBooks, Mark};
 use super::instruments::{ChainConfig, NamedInstrument};
 use crate::error::MarketDataError;
 use crate::event::{BestPrices, MarketSink, Soundness, Staleness};
@@ -37,6 +37,13 @@ pub trait ChainedDecoder {
         sink: &mut impl MarketSink,
     ) -> Result<bool, MarketDataError>;
 
+    /// Makes a frame that was read last, a change of a book, one that follows it and changes nothing;
+    /// the book's place. Nothing of what is no such change, or of a venue whose frames are not
+    /// rehearsed.
+    fn stand_in(&mut self, _body: &mut Self::Body<'_>, _books: &ChainedBooks) -> Option<usize> {
+        None
+    }
+
     /// The most events of a frame.
     fn events_max(&self) -> usize;
 
@@ -59,6 +66,8 @@ pub trait ChainedDecoder {
 pub struct ChainedFeed<D> {
     decoder: D,
     books: ChainedBooks,
+    /// See [`FeedHandler::set_rehearsing`].
+    rehearses: bool,
 }
 
 /// A frame that was checked.
@@ -86,13 +95,20 @@ impl<D: ChainedDecoder> ChainedFeed<D> {
         config: &ChainConfig<'_>,
         now: Nanos,
     ) -> Result<Self, InstrumentError> {
-        Ok(Self { decoder, books: ChainedBooks::new(config, now)? })
+        Ok(Self { decoder, books: ChainedBooks::new(config, now)?, rehearses: false })
     }
 
     /// Takes the room for so many instruments that may come ([`FeedHandler::follow`]): a book for
     /// each. Call it before anything is heard.
     pub fn reserve_instruments(&mut self, more: usize) {
         self.books.reserve(more);
+    }
+
+    /// Makes a frame one that changes nothing; where its book stood before.
+    #[cold]
+    fn stand_in(&mut self, body: &mut D::Body<'_>) -> Option<Mark> {
+        let place = self.decoder.stand_in(body, &self.books)?;
+        self.books.mark(place)
     }
 
     /// What frames said that is not the rule.
@@ -129,10 +145,23 @@ impl<D: ChainedDecoder> FeedHandler for ChainedFeed<D> {
 
     #[inline]
     fn apply(&mut self, frame: Self::Frame<'_>, sink: &mut impl MarketSink) {
-        let ChainedFrame { received, source, body } = frame;
+        let ChainedFrame { received, source, mut body } = frame;
+        let before = match self.rehearses.then(|| self.stand_in(&mut body)) {
+            Some(None) => return,
+            stands_in => stands_in.flatten(),
+        };
         let applied = self.decoder.apply(received, source, body, &mut self.books, sink);
+        if let Some(mark) = before {
+            self.books.back_to(&mark);
+            return;
+        }
         self.books.counters.malformed += u64::from(applied.is_err());
         self.books.note_line(received, source, applied == Ok(true));
+    }
+
+    fn set_rehearsing(&mut self, is_rehearsal: bool) -> bool {
+        self.rehearses = is_rehearsal && self.is_settled();
+        self.rehearses
     }
 
     /// Takes the memory for its name.

@@ -2,6 +2,7 @@
 
 use alloc::boxed::Box;
 
+use taut_book::LevelBook;
 use taut_types::{Lots, Price, Side};
 
 use super::book::{Action, FrameLevel};
@@ -61,6 +62,18 @@ impl FrameLevels {
     #[inline]
     pub(crate) fn has(&self, side: Side) -> bool {
         self.spans.get(side.index()).is_some_and(Option::is_some)
+    }
+
+    /// Makes the levels say what the book has.
+    pub(crate) fn stand_in(&mut self, book: &LevelBook) {
+        for (side, span) in Side::BOTH.into_iter().zip(self.spans) {
+            let (from, to) = span.unwrap_or((0, 0));
+            let slots = self.slots.get_mut(from..to).unwrap_or_default();
+            for (depth, slot) in slots.iter_mut().enumerate() {
+                let (price, lots) = book.stand_in(side, slot.price, depth);
+                *slot = FrameLevel { action: Action::Unsaid, price, lots };
+            }
+        }
     }
 
     /// The bids and the asks.

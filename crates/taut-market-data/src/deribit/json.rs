@@ -421,6 +421,17 @@ impl ChainedDecoder for DeribitJson {
         Ok(false)
     }
 
+    fn stand_in(&mut self, Body(parts): &mut Body<'_>, books: &ChainedBooks) -> Option<usize> {
+        let Parts::Book(_, Some(place), head) = parts else { return None };
+        let (book, last) = books.sound(*place)?;
+        if self.books != BookChannel::Changes || head.has_unknown_action {
+            return None;
+        }
+        head.link = Link::Change(last, last.checked_add(1)?);
+        self.levels.stand_in(book);
+        Some(*place)
+    }
+
     fn events_max(&self) -> usize {
         // Every level of a frame, and the top.
         Self::LEVELS_MAX + 1

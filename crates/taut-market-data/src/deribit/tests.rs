@@ -188,6 +188,45 @@ fn a_change_tells_its_levels_where_they_stand_and_then_the_top() {
 }
 
 #[test]
+fn a_rehearsal_goes_the_way_of_a_change_and_changes_nothing() {
+    let (mut rig, mut other) = (sound(), sound());
+    let change = |previous, id| {
+        let bids = r#"["new",10.25,10.0],["delete",9.0,0.0]"#;
+        book(NAMES[0], Some(previous), id, bids, r#"["change",11.0,70.0]"#)
+    };
+    let state = |feed: &DeribitFeed| {
+        let book = feed.book(PERPETUAL).unwrap().state_hash();
+        let (counters, best) = (feed.counters(), feed.best(PERPETUAL));
+        format!("{book} {counters:?} {best:?} {:?} {:?}", feed.counted(), feed.poll_timeout())
+    };
+    let sample = change(10, 11);
+    for id in 11..14 {
+        let before = state(&rig.feed);
+        let mut levels = 0;
+        let mut sink = |_: &Context<'_>, event: &Event| {
+            levels += usize::from(matches!(event.kind, EventKind::Level(_)));
+        };
+        assert!(rig.feed.set_rehearsing(true));
+        let read = rig.feed.decode(rig.now, Source::LINE_A, sample.as_bytes()).unwrap();
+        rig.feed.apply(read, &mut sink);
+        assert!(!rig.feed.set_rehearsing(false));
+        assert!(levels >= 2, "{levels} before {id}");
+        assert_eq!(state(&rig.feed), before, "before {id}");
+        let next = change(id - 1, id);
+        assert_eq!(rig.take(Source::LINE_A, &next), other.take(Source::LINE_A, &next));
+        assert_eq!(state(&rig.feed), state(&other.feed));
+    }
+    // Of another book, which is not sound, nothing is rehearsed.
+    let unsound = book(NAMES[1], Some(1), 2, r#"["new",10.25,10.0]"#, "");
+    assert!(rig.feed.set_rehearsing(true));
+    let read = rig.feed.decode(rig.now, Source::LINE_A, unsound.as_bytes()).unwrap();
+    let before = state(&rig.feed);
+    rig.feed.apply(read, &mut |_: &Context<'_>, event: &Event| panic!("{event:?}"));
+    assert_eq!(state(&rig.feed), before);
+    rig.feed.set_rehearsing(false);
+}
+
+#[test]
 fn a_broken_chain_makes_the_book_stale_and_asks_to_subscribe_anew() {
     let mut rig = sound();
     rig.wait(Nanos::from_secs(6));

@@ -68,6 +68,42 @@ impl Rig {
     }
 }
 
+fn combined(data: &str) -> String {
+    format!(r#"{{"stream":"btcusdt@depth@100ms","data":{data}}}"#)
+}
+
+#[test]
+fn a_rehearsal_goes_the_way_of_an_update_and_changes_nothing() {
+    let (mut rig, mut other) = (sound(), sound());
+    let bids = r#"["10.25","4"],["9.00","0"]"#;
+    let asks = r#"["11.00","0"],["12.00","1"],["13.00","1"]"#;
+    let frame = combined(&depth("BTCUSDT", 13, 14, bids, asks));
+    let state = |feed: &BinanceFeed| {
+        let (counters, best) = (feed.counters(), feed.best(ID));
+        format!("{:?} {counters:?} {best:?} {:?}", feed.depth(), feed.poll_timeout())
+    };
+    for round in 0..3 {
+        let before = state(&rig.feed);
+        let mut levels = 0;
+        let mut sink = |_: &Context<'_>, event: &Event| {
+            levels += usize::from(matches!(event.kind, EventKind::Level(_)));
+        };
+        assert!(rig.feed.set_rehearsing(true));
+        let read = rig.feed.decode(rig.now, Source::LINE_A, frame.as_bytes()).unwrap();
+        rig.feed.apply(read, &mut sink);
+        assert!(!rig.feed.set_rehearsing(false));
+        assert!(levels >= 3, "{levels} in round {round}");
+        assert_eq!(state(&rig.feed), before, "round {round}");
+        let next = |first| combined(&depth("BTCUSDT", first, first + 1, bids, asks));
+        let next = next(13 + 2 * round);
+        assert_eq!(rig.take(Source::LINE_A, &next), other.take(Source::LINE_A, &next));
+        assert_eq!(state(&rig.feed), state(&other.feed));
+    }
+    // A book that is not sound rehearses nothing.
+    rig.update(50, 51, "", "");
+    assert!(!rig.feed.set_rehearsing(true));
+}
+
 fn depth(symbol: &str, first: u64, last: u64, bids: &str, asks: &str) -> String {
     let head = r#""e":"depthUpdate","E":1723161256298"#;
     let levels = format!(r#""b":[{bids}],"a":[{asks}]"#);
