@@ -488,7 +488,9 @@ fn told_as(said: &Said<'_>, change: &Change) -> Option<UpdateKind> {
         E::Status(_) if !is_other && change.is_amended => UpdateKind::Restated,
         E::Status(_) if !is_other => return None,
         _ => match change.state {
-            OrderState::Filled => return None,
+            OrderState::Filled if change.fills[0].is_some() || !is_other => return None,
+            // It is as small now as what had traded of it: no trade tells that it is over.
+            OrderState::Filled => UpdateKind::Restated,
             OrderState::Cancelled => UpdateKind::Cancelled,
             OrderState::Expired => UpdateKind::Expired,
             OrderState::Rejected => UpdateKind::Rejected(reject),

@@ -379,6 +379,10 @@ fn settled(order: &Order, report: &Report, next: OrderState, change: &mut Change
         S::Unknown if report.event == OrderEvent::Lost => next,
         _ if is_whole && !may_go_on => S::Filled,
         // What was whole is not any more: a trade was taken back, or the order was made larger.
+        S::Filled if let OrderEvent::Status(told @ (S::Cancelled | S::Expired)) = report.event => {
+            // It was made larger while nobody heard, and ended before the rest traded.
+            told
+        }
         S::Filled if matches!(report.event, OrderEvent::Status(_)) => {
             change.trouble = Some(Trouble::Contradiction);
             next
