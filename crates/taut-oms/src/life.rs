@@ -371,8 +371,11 @@ fn settled(order: &Order, report: &Report, next: OrderState, change: &mut Change
         change.trouble = Some(Trouble::Overfill);
     }
     let is_whole = order.traded.lots >= lots;
+    // What says neither that it is open nor that it is over, such as the refusal of another change,
+    // ends no order that was open.
+    let is_untold = report.told.is_none() && change.fills[0].is_none() && !change.was.is_done();
     // A larger quantity may have been granted by a report that is still to come.
-    let may_go_on = is_told_open && most > lots && order.traded.lots < most;
+    let may_go_on = (is_told_open || is_untold) && most > lots && order.traded.lots < most;
     match next {
         S::Rejected => next,
         // Nothing was said: an order that was open when all of it had traded still is.

@@ -464,6 +464,20 @@ fn what_fills_the_old_quantity_while_a_larger_one_is_asked_for_ends_nothing_when
     assert_eq!((life.order.state, life.order.lots_open()), (OrderState::Working, Lots(30)));
 }
 
+/// The reports of the larger quantity are still to come.
+#[test]
+fn the_refusal_of_one_change_ends_no_order_that_another_one_made_larger() {
+    let mut life = Life::new();
+    life.request(RequestKind::Modify, 20);
+    life.request(RequestKind::Modify, 30);
+    let open = Report { told: Some(OrderState::Working), ..traded("E1", 15, 15) };
+    assert_eq!(life.apply(&open).state, OrderState::Working);
+    let change = life.event(OrderEvent::ChangeRefused, 3);
+    assert_eq!((change.state, change.exposure), (OrderState::Working, Lots(5)));
+    let change = life.event(OrderEvent::ChangeRefused, 2);
+    assert_eq!((change.state, life.position), (OrderState::Filled, 15), "nothing else is left");
+}
+
 #[test]
 fn an_order_that_is_done_here_and_open_there_is_asked_about_and_goes_on_by_the_answer() {
     let mut life = Life::new();
