@@ -1,8 +1,9 @@
 //! Faults on purpose: a venue as it is on a bad day, by a seed.
 
 mod sequence;
+mod strange;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -37,9 +38,23 @@ pub struct Faults {
     pub reject: u32,
     /// A request is one too many.
     pub rate_limit: u32,
+    /// A request over JSON that trades is served, and answered as if nobody knew what became of it.
+    pub unknown: u32,
+    /// The login of a connection is over with a request that needs one, which is refused.
+    pub expire: u32,
+    /// From a message on a WebSocket says nothing more and hears nothing, though it stays open and
+    /// its pings are answered.
+    pub stall: u32,
+    /// A WebSocket text has a field that nobody documented.
+    pub strange: u32,
+    /// The venue's clock is off by up to so many milliseconds, by others from each WebSocket on.
+    pub skew: u32,
     /// Every request is refused: the venue is in maintenance.
     pub maintenance: bool,
 }
+
+/// The most of a number that counts milliseconds: an hour.
+const SKEW_MS_MAX: u32 = 3_600_000;
 
 impl Faults {
     /// Reads `disconnect=1,drop=5,seed=7,maintenance`, or `none`.
@@ -72,14 +87,24 @@ impl Faults {
                 "delay" => &mut faults.delay,
                 "reject" => &mut faults.reject,
                 "rate-limit" => &mut faults.rate_limit,
+                "unknown" => &mut faults.unknown,
+                "expire" => &mut faults.expire,
+                "stall" => &mut faults.stall,
+                "strange" => &mut faults.strange,
+                "skew" => &mut faults.skew,
                 _ => {
                     return Err(format!(
                         "{name}: disconnect, drop, duplicate, reorder, sequence, reject, \
-                         rate-limit (of a thousand), delay (ms), seed, maintenance or none"
+                         rate-limit, unknown, expire, stall, strange (of a thousand), delay, \
+                         skew (ms), seed, maintenance or none"
                     ));
                 }
             };
-            let most = if name == "delay" { 60_000 } else { 1_000 };
+            let most = match name {
+                "delay" => 60_000,
+                "skew" => SKEW_MS_MAX,
+                _ => 1_000,
+            };
             *place = u32::try_from(number)
                 .ok()
                 .filter(|it| *it <= most)
@@ -94,6 +119,7 @@ impl fmt::Display for Faults {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { seed, disconnect, drop, duplicate, reorder, .. } = *self;
         let Self { sequence, delay, reject, rate_limit, maintenance, .. } = *self;
+        let Self { unknown, expire, stall, strange, skew, .. } = *self;
         if (Self { seed: 0, ..*self }) == Self::default() {
             return f.write_str("none");
         }
@@ -106,6 +132,11 @@ impl fmt::Display for Faults {
             ("delay", delay),
             ("reject", reject),
             ("rate-limit", rate_limit),
+            ("unknown", unknown),
+            ("expire", expire),
+            ("stall", stall),
+            ("strange", strange),
+            ("skew", skew),
         ];
         for (name, number) in numbers.into_iter().filter(|(_, number)| *number > 0) {
             write!(f, "{name}={number},")?;
@@ -142,6 +173,10 @@ pub struct Faulty<F> {
     late: VecDeque<(Nanos, Output)>,
     late_bytes: usize,
     held: Option<Held>,
+    /// Connections that say and hear nothing more.
+    stalled: BTreeSet<u64>,
+    /// How far the venue's clock is off.
+    skew: Nanos,
     now: Nanos,
     /// How many messages and requests something was done to.
     pub injected: u64,
@@ -155,9 +190,18 @@ impl<F: Front> Faulty<F> {
             front.on_maintenance(true);
         }
         let random = SplitMix64::new(faults.seed);
-        let late = VecDeque::new();
-        let now = Nanos::ZERO;
-        Self { front, faults, random, late, late_bytes: 0, held: None, now, injected: 0 }
+        Self {
+            front,
+            faults,
+            random,
+            late: VecDeque::new(),
+            late_bytes: 0,
+            held: None,
+            stalled: BTreeSet::new(),
+            skew: Nanos::ZERO,
+            now: Nanos::ZERO,
+            injected: 0,
+        }
     }
 
     /// From now on the day is like this.
@@ -199,6 +243,33 @@ impl<F: Front> Faulty<F> {
         self.happens(self.faults.reject).then_some(Refusal::Busy)
     }
 
+    /// As [`Faulty::refusal`], for JSON.
+    fn json_refusal(&mut self) -> Option<Refusal> {
+        if let Some(why) = self.refusal() {
+            return Some(why);
+        }
+        if self.happens(self.faults.unknown) {
+            return Some(Refusal::Unknown);
+        }
+        self.happens(self.faults.expire).then_some(Refusal::Expired)
+    }
+
+    /// The time by the venue's clock.
+    fn by_its_clock(&self, now: Now) -> Now {
+        Now { utc: now.utc + self.skew, ..now }
+    }
+
+    /// The text, now and then with a field that nobody documented.
+    fn estranged(&mut self, output: Output) -> Output {
+        match output {
+            Output::Text { connection, text } if self.happens(self.faults.strange) => {
+                let is_first = self.random.below(2) == 0;
+                Output::Text { connection, text: strange::with_a_field(&text, is_first) }
+            }
+            other => other,
+        }
+    }
+
     /// The message, now and then with wrong numbers.
     fn misnumbered(&mut self, output: Output) -> Output {
         if self.faults.sequence == 0 {
@@ -211,6 +282,7 @@ impl<F: Front> Faulty<F> {
     /// Lets what the interface says through, or not.
     fn take_over(&mut self, output: Output) {
         let output = self.misnumbered(output);
+        let output = self.estranged(output);
         let due = match self.faults.delay {
             0 => self.now,
             most => self.now + Nanos::from_millis(self.random.below(u64::from(most) + 1) as i64),
@@ -218,13 +290,18 @@ impl<F: Front> Faulty<F> {
         let due = self.late.back().map_or(due, |(last, _)| due.max(*last));
         let connection = match &output {
             Output::Text { connection, .. } | Output::Message { connection, .. } => {
-                if self.happens(self.faults.drop) {
+                let connection = *connection;
+                if self.stalled.contains(&connection) || self.happens(self.faults.drop) {
+                    return;
+                }
+                if self.happens(self.faults.stall) {
+                    self.stalled.insert(connection);
                     return;
                 }
                 if self.happens(self.faults.duplicate) {
                     self.push_late(due, output.clone());
                 }
-                *connection
+                connection
             }
             Output::Answer { connection, .. } | Output::Bytes { connection, .. } => *connection,
             Output::Close { connection } => {
@@ -258,30 +335,41 @@ impl<F: Front> Front for Faulty<F> {
     }
 
     fn open(&mut self, now: Now, connection: u64, request: &HttpRequest) -> Result<(), Denied> {
-        self.front.open(now, connection, request)
+        self.skew = match self.faults.skew {
+            0 => Nanos::ZERO,
+            most => Nanos::from_millis(
+                self.random.below(u64::from(most) * 2 + 1) as i64 - i64::from(most),
+            ),
+        };
+        self.front.open(self.by_its_clock(now), connection, request)
     }
 
     fn text(&mut self, now: Now, connection: u64, text: &str) {
-        match self.refusal() {
+        if self.stalled.contains(&connection) {
+            return;
+        }
+        let now = self.by_its_clock(now);
+        match self.json_refusal() {
             None => self.front.text(now, connection, text),
             Some(why) => self.front.refuse_text(now, connection, text, why),
         }
     }
 
     fn request(&mut self, now: Now, connection: u64, request: HttpRequest) {
-        match self.refusal() {
+        let now = self.by_its_clock(now);
+        match self.json_refusal() {
             None => self.front.request(now, connection, request),
             Some(why) => self.front.refuse_request(now, connection, request, why),
         }
     }
 
     fn open_fix(&mut self, now: Now, connection: u64) -> bool {
-        self.front.open_fix(now, connection)
+        self.front.open_fix(self.by_its_clock(now), connection)
     }
 
     fn bytes(&mut self, now: Now, connection: u64, bytes: &[u8], why: Option<Refusal>) {
         let why = why.or_else(|| self.refusal());
-        self.front.bytes(now, connection, bytes, why);
+        self.front.bytes(self.by_its_clock(now), connection, bytes, why);
     }
 
     fn has_logged_on(&self, connection: u64) -> bool {
@@ -289,28 +377,29 @@ impl<F: Front> Front for Faulty<F> {
     }
 
     fn refuse_text(&mut self, now: Now, connection: u64, text: &str, why: Refusal) {
-        self.front.refuse_text(now, connection, text, why);
+        self.front.refuse_text(self.by_its_clock(now), connection, text, why);
     }
 
     fn refuse_request(&mut self, now: Now, connection: u64, request: HttpRequest, why: Refusal) {
-        self.front.refuse_request(now, connection, request, why);
+        self.front.refuse_request(self.by_its_clock(now), connection, request, why);
     }
 
     fn closed(&mut self, now: Now, connection: u64) {
-        self.front.closed(now, connection);
+        self.stalled.remove(&connection);
+        self.front.closed(self.by_its_clock(now), connection);
     }
 
     fn next_command(&mut self, now: Now) -> Option<(usize, Command)> {
-        self.front.next_command(now)
+        self.front.next_command(self.by_its_clock(now))
     }
 
     fn on_events(&mut self, now: Now, place: usize, events: &[Event]) {
-        self.front.on_events(now, place, events);
+        self.front.on_events(self.by_its_clock(now), place, events);
     }
 
     fn on_time(&mut self, now: Now) {
         self.now = now.mono;
-        self.front.on_time(now);
+        self.front.on_time(self.by_its_clock(now));
     }
 
     fn due(&self) -> Option<Nanos> {
@@ -349,7 +438,7 @@ mod tests {
     #[test]
     fn faults_are_read_from_words() {
         let words = "disconnect=1,drop=2,duplicate=3,reorder=8,sequence=9,delay=40,reject=5,\
-                     rate-limit=6,seed=7";
+                     rate-limit=6,unknown=10,expire=11,stall=12,strange=13,skew=90000,seed=7";
         let read = Faults::parse(words);
         let expected = Faults {
             seed: 7,
@@ -361,6 +450,11 @@ mod tests {
             delay: 40,
             reject: 5,
             rate_limit: 6,
+            unknown: 10,
+            expire: 11,
+            stall: 12,
+            strange: 13,
+            skew: 90_000,
             maintenance: false,
         };
         assert_eq!(read, Ok(expected));
@@ -368,7 +462,8 @@ mod tests {
         assert_eq!(Faults::parse("maintenance").map(|it| it.maintenance), Ok(true));
         assert_eq!(Faults::parse("none"), Ok(Faults::default()));
         assert_eq!(Faults { seed: 3, ..Faults::default() }.to_string(), "none");
-        for wrong in ["drop", "drop=x", "drop=1001", "nonsense=1", "maintenance=1"] {
+        for wrong in ["drop", "drop=x", "drop=1001", "nonsense=1", "maintenance=1", "skew=3600001"]
+        {
             assert!(Faults::parse(wrong).is_err(), "{wrong}");
         }
     }

@@ -106,6 +106,10 @@ pub enum Refusal {
     TooMany,
     /// The venue is in maintenance.
     Maintenance,
+    /// It is served, and where it trades it is answered as if nobody knew what became of it.
+    Unknown,
+    /// The login of its connection is over: only requests that need one are refused.
+    Expired,
 }
 
 /// Why a WebSocket is not opened: the HTTP answer to its request.

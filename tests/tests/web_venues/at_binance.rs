@@ -397,6 +397,11 @@ const BAD_DAY: Faults = Faults {
     delay: 5,
     reject: 60,
     rate_limit: 0,
+    unknown: 30,
+    expire: 5,
+    stall: 0,
+    strange: 30,
+    skew: 0,
     maintenance: false,
 };
 

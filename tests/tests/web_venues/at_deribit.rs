@@ -344,6 +344,9 @@ fn under_faults_both_members_and_deribit_agree_in_the_end() {
             delay: 5,
             reject: 60,
             rate_limit: 15,
+            unknown: 30,
+            expire: 5,
+            strange: 30,
             ..Faults::default()
         };
         match seed % 2 {

@@ -86,11 +86,13 @@ impl Binance {
 
     pub(super) fn serve_call(&mut self, mut call: Call) {
         call.weight = call.method.weight_of(&call.params);
+        let hides = self.refusal == Some(Refusal::Unknown) && call.method.act.is_trading();
         let outcome = self.admit(&call).and_then(|()| self.call(&mut call));
         match outcome {
             Ok(Done::Now(result)) => self.reply(&call, &Ok(result)),
             Ok(Done::Job(mut job)) => {
                 job.call = call;
+                self.hides_outcome = hides;
                 self.job = Some(job);
             }
             Err(problem) => self.reply(&call, &Err(problem)),
@@ -104,6 +106,12 @@ impl Binance {
             Some(Refusal::Maintenance) => return Err(error(-1016)),
             Some(Refusal::Busy) if call.method.act.is_trading() => return Err(error(-1008)),
             Some(Refusal::TooMany) => return Err(excess(Excess::Wait(1), ms)),
+            Some(Refusal::Expired) if call.method.access != Access::Open => {
+                if let Some(session) = self.api_session(call.connection) {
+                    session.logon = None;
+                }
+                return Err(error(-2015));
+            }
             _ => {}
         }
         match call.source {
@@ -216,6 +224,8 @@ impl Binance {
             ),
         };
         job.commands.clear();
+        let is_hidden = std::mem::take(&mut self.hides_outcome);
+        let outcome = if is_hidden { Err(unknown()) } else { outcome };
         self.reply(&job.call, &outcome);
     }
 
@@ -340,6 +350,13 @@ impl Job {
 fn unsigned(text: &str) -> String {
     let parts = text.split('&').filter(|part| !part.starts_with("signature="));
     parts.collect::<Vec<_>>().join("&")
+}
+
+/// Nobody knows what became of a request.
+fn unknown() -> ApiError {
+    let text = "Timeout waiting for response from backend server. Send status unknown; execution \
+                status unknown.";
+    ApiError { status: 408, ..ApiError::new(-1007, text) }
 }
 
 fn excess(it: Excess, ms: i64) -> ApiError {

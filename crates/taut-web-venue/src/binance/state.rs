@@ -114,6 +114,8 @@ pub struct Binance {
     pub(super) inbox: Inbox,
     /// Why the request that is being served is refused, on a bad day.
     pub(super) refusal: Option<Refusal>,
+    /// The job is answered as if nobody knew what became of it.
+    pub(super) hides_outcome: bool,
     pub(super) job: Option<Box<Job>>,
     /// The command of the job is being executed.
     pub(super) is_executing: bool,
@@ -165,6 +167,7 @@ impl Binance {
             fills: VecDeque::new(),
             inbox: Inbox::new(),
             refusal: None,
+            hides_outcome: false,
             job: None,
             is_executing: false,
             out: VecDeque::new(),

@@ -62,6 +62,12 @@ impl Deribit {
                 let busy = RpcError::new(10047, "matching_engine_queue_full");
                 return self.reply(&request, &Err(busy));
             }
+            Some(Refusal::Expired) if request.method.starts_with("private/") => {
+                if let Some(session) = self.sessions.get_mut(&request.connection) {
+                    session.account = None;
+                }
+                return self.reply(&request, &Err(error(13009)));
+            }
             _ => {}
         }
         let outcome = if refusal == Some(Refusal::TooMany) || !self.spend(&request) {
@@ -72,6 +78,8 @@ impl Deribit {
         match outcome {
             Ok(Done::Now(result)) => self.reply(&request, &Ok(result)),
             Ok(Done::Job(mut job)) => {
+                self.hides_outcome =
+                    refusal == Some(Refusal::Unknown) && is_trading(&request.method);
                 job.request = request;
                 self.job = Some(job);
             }

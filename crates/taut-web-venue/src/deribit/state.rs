@@ -105,6 +105,8 @@ pub struct Deribit {
     /// Why the request that is being served is refused, on a bad day.
     pub(super) refusal: Option<Refusal>,
     pub(super) job: Option<Box<Job>>,
+    /// The job is answered as if nobody knew what became of it.
+    pub(super) hides_outcome: bool,
     /// The command of the job is being executed.
     pub(super) is_executing: bool,
     pub(super) out: VecDeque<Output>,
@@ -144,6 +146,7 @@ impl Deribit {
             trades: VecDeque::new(),
             inbox: Inbox::new(),
             refusal: None,
+            hides_outcome: false,
             job: None,
             is_executing: false,
             out: VecDeque::new(),
@@ -236,7 +239,9 @@ impl Deribit {
 
     /// The job has no command left: it is answered.
     fn finish(&mut self, job: Job) {
+        let hides = std::mem::take(&mut self.hides_outcome);
         let outcome = match (&job.error, &job.wants) {
+            _ if hides => Err(RpcError::new(11094, "internal_server_error")),
             (Some(error), _) => Err(error.clone()),
             (None, Wants::Count(count)) => Ok(Value::from(*count)),
             (None, Wants::Nothing) => return,

@@ -6,13 +6,19 @@ use crate::front::Output;
 const OFF: u64 = 1_000;
 const SOH: u8 = 1;
 
-/// The same with other numbers: `change_id` and `prev_change_id`, `U` and `u` of a depth update, in
-/// SBE too, MsgSeqNum (34) of the first message of FIX. Nothing of a message that has none.
+/// The same with other numbers: `change_id` and `prev_change_id`, `seqId` and `prevSeqId`, `U` and
+/// `u` of a depth update, in SBE too, MsgSeqNum (34) of the first message of FIX. Nothing of a
+/// message that has none.
 pub(super) fn shifted(output: &Output) -> Option<Output> {
     match output {
         Output::Text { connection, text } => {
             let text = if text.contains("\"e\":\"depthUpdate\"") {
                 shift_after(&shift_after(text, "\"U\":")?, "\"u\":")?
+            } else if text.contains("\"prevSeqId\":") {
+                shift_after(&shift_after(text, "\"seqId\":")?, "\"prevSeqId\":").or_else(|| {
+                    // A snapshot has none before it.
+                    shift_after(text, "\"seqId\":")
+                })?
             } else {
                 shift_after(text, "change_id\":")?
             };
@@ -109,6 +115,8 @@ mod tests {
                 r#"{"e":"depthUpdate","E":1,"U":10,"u":12,"b":[["1","2"]]}"#,
                 r#"{"e":"depthUpdate","E":1,"U":1010,"u":1012,"b":[["1","2"]]}"#,
             ),
+            (r#"{"seqId":9,"prevSeqId":7}"#, r#"{"seqId":1009,"prevSeqId":1007}"#),
+            (r#"{"seqId":9,"prevSeqId":-1}"#, r#"{"seqId":1009,"prevSeqId":-1}"#),
         ] {
             assert_eq!(shifted(&text(was)), Some(text(is)));
         }

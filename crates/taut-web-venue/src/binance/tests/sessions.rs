@@ -264,6 +264,8 @@ fn bad_days_have_their_codes() {
     assert_eq!(refused(&mut rig, "GET", "/api/v3/ping", Refusal::TooMany), (429, -1003));
     assert_eq!(refused(&mut rig, "POST", "/api/v3/order", Refusal::Busy), (503, -1008));
     assert_eq!(refused(&mut rig, "GET", "/api/v3/ping", Refusal::Busy), (200, 0));
+    assert_eq!(refused(&mut rig, "POST", "/api/v3/order", Refusal::Expired), (401, -2015));
+    assert_eq!(refused(&mut rig, "GET", "/api/v3/ping", Refusal::Expired), (200, 0));
     assert_eq!(rig.rest("GET", "/api/v3/nonsense", "").status, 404);
     // A day is the longest life of a connection.
     rig.open(1, "/ws/btcusdt@trade");

@@ -70,15 +70,63 @@ fn requests_are_refused_by_their_codes() {
     assert!(codes("rate-limit=1000", "public/test").iter().all(|it| it.contains("10028")));
 }
 
-#[test]
-fn an_order_whose_answer_is_lost_stands_in_the_book() {
+/// A login, an order, and the question about it.
+fn login_order_and_question() -> [String; 3] {
     let auth = json!({"jsonrpc": "2.0", "id": 1, "method": "public/auth", "params":
         {"grant_type": "client_credentials", "client_id": "one", "client_secret": "ABCD"}});
     let buy = json!({"jsonrpc": "2.0", "id": 2, "method": "private/buy", "params":
         {"instrument_name": PERPETUAL, "amount": 10, "price": 59_000, "label": "mine"}});
     let ask = json!({"jsonrpc": "2.0", "id": 3, "method": "private/get_open_orders_by_label",
         "params": {"currency": "BTC", "label": "mine"}});
-    let texts = [auth, buy, ask].map(|it| it.to_string());
+    [auth, buy, ask].map(|it| it.to_string())
+}
+
+/// The texts of such a day.
+fn said(words: &str, texts: &[String]) -> Vec<String> {
+    let text = |it: Output| match it {
+        Output::Text { text, .. } => Some(text),
+        _ => None,
+    };
+    day(words, texts).0.into_iter().filter_map(text).collect()
+}
+
+#[test]
+fn an_order_that_is_answered_with_an_error_stands_in_the_book() {
+    let said = said("unknown=1000", &login_order_and_question());
+    assert!(said[0].contains("access_token"), "{said:?}");
+    assert!(said[1].contains("11094") && said[2].contains("\"label\":\"mine\""), "{said:?}");
+}
+
+#[test]
+fn a_login_is_over_with_a_request_that_needs_it_and_with_no_other() {
+    let said = said("expire=1000", &login_order_and_question());
+    assert!(said[0].contains("access_token"), "{said:?}");
+    assert!(said[1..].iter().all(|it| it.contains("13009")), "{said:?}");
+}
+
+#[test]
+fn a_connection_that_stalls_says_and_hears_nothing_more() {
+    let (sent, injected) = day("stall=100,seed=3", &asks("public/test", 50));
+    assert!(injected == 1 && !sent.is_empty() && sent.len() < 50, "{injected} {}", sent.len());
+}
+
+#[test]
+fn the_clock_is_off_as_far_as_it_may_be() {
+    let ours = Rig::new().now.utc.0 / 1_000_000;
+    let off: Vec<i64> = (0..8)
+        .map(|seed| {
+            let said = said(&format!("skew=600000,seed={seed}"), &asks("public/get_time", 1));
+            let answer: serde_json::Value = serde_json::from_str(&said[0]).expect("JSON");
+            answer["result"].as_i64().expect("a time") - ours
+        })
+        .collect();
+    assert!(off.iter().all(|it| it.abs() <= 601_000), "{off:?}");
+    assert!(off.iter().any(|it| *it < -1_000) && off.iter().any(|it| *it > 1_000), "{off:?}");
+}
+
+#[test]
+fn an_order_whose_answer_is_lost_stands_in_the_book() {
+    let texts = login_order_and_question();
     // A seed by which the answer to the order is lost, and the two others are not.
     let is_it = |seed: &u64| {
         let (sent, _) = day(&format!("drop=400,seed={seed}"), &texts);
