@@ -61,6 +61,8 @@ struct BookCopy {
     /// None until something of it is told.
     book: Option<Box<LevelBook>>,
     coverage: Coverage,
+    /// The levels that come now are those of a stream of best levels, and not the book's.
+    is_in_best_levels: bool,
     /// Single orders, where they are told.
     listed: ListedOrders,
     top: BestPrices,
@@ -131,6 +133,7 @@ impl Replica {
                 self.books.push(BookCopy {
                     book: None,
                     coverage,
+                    is_in_best_levels: false,
                     listed: ListedOrders::default(),
                     top,
                     statistics,
@@ -228,6 +231,17 @@ impl Replica {
                 copy.forget();
                 if is_whole { Told::Event } else { Told::Nothing }
             }
+            EventKind::Begin(Batch::BestLevels) => {
+                copy.is_in_best_levels = true;
+                if is_whole { Told::Event } else { Told::Nothing }
+            }
+            EventKind::Level(_) if copy.is_in_best_levels => {
+                if is_whole {
+                    Told::Event
+                } else {
+                    Told::Nothing
+                }
+            }
             EventKind::Level(level) if copy.coverage.has(level.side, level.price) => {
                 match copy.apply(&level) {
                     false => Told::Contradiction,
@@ -259,7 +273,13 @@ impl Replica {
                     Told::Nothing
                 }
             }
-            EventKind::End { .. } => Told::Nothing,
+            EventKind::End { .. } => {
+                if std::mem::take(&mut copy.is_in_best_levels) && is_whole {
+                    Told::Event
+                } else {
+                    Told::Nothing
+                }
+            }
             EventKind::OrderAdd(_)
             | EventKind::OrderReduce { .. }
             | EventKind::OrderDelete { .. } => {
@@ -319,6 +339,7 @@ impl BookCopy {
     /// What was told of the book is not to be trusted.
     fn forget(&mut self) {
         self.coverage = Coverage::Nothing;
+        self.is_in_best_levels = false;
         self.listed.forget();
     }
 

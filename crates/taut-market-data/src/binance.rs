@@ -1,5 +1,6 @@
 //! Binance: JSON and SBE streams, and a local book by Binance's rules.
 
+mod ahead;
 mod book;
 mod fields;
 mod handler;

@@ -59,7 +59,9 @@ mod web_venue;
 mod whole_file;
 
 pub use attach::{Attach, Attached};
-pub use binance::{BinanceEncoding, BinanceInterval, BinanceKeys, BinanceMarket, BinanceOrders};
+pub use binance::{
+    BinanceBest, BinanceEncoding, BinanceInterval, BinanceKeys, BinanceMarket, BinanceOrders,
+};
 pub use client::{ControlClient, control_path};
 pub(crate) use connections::{Connect, Connections, MarketData, Tap, connect};
 pub use copy_reader::CopyReaderKeys;

@@ -29,7 +29,8 @@ use crate::hands::{Hands, Obedient, Running};
 use crate::members::{
     FAR, Language, Ports, an_instrument_that_is_added_is_followed_and_traded,
     an_order_rests_trades_in_parts_is_changed_and_cancelled, copies_say_what_the_session_said,
-    risk_for, under_faults_all_agree_in_the_end,
+    risk_for, tops_come_before_the_books_change_and_best_levels_beside_it,
+    under_faults_all_agree_in_the_end,
 };
 
 const NAME: &str = "BTCUSDT";
@@ -182,7 +183,7 @@ fn order_settings() -> BinanceOrderSettings {
 
 fn gateway<'m, H: OrderHandler>(
     at: Ports,
-    encoding: Encoding,
+    (encoding, beside): (Encoding, &str),
     (config, orders): (&GatewayConfig, H),
     hands: &Rc<RefCell<Hands>>,
     regions: &Regions<'m>,
@@ -191,10 +192,11 @@ fn gateway<'m, H: OrderHandler>(
     let at = |url: String| StreamAddress::new(SocketAddr::V4(at.web), url);
     let depth = "{\"id\":0,\"method\":\"depth\",\
                  \"params\":{\"symbol\":\"BTCUSDT\",\"limit\":100}}";
-    let mut stream = at(url(match encoding {
+    let streams = match encoding {
         Encoding::Json => "stream?streams=btcusdt@depth@100ms/btcusdt@trade",
         Encoding::Sbe => "sbe/stream?streams=btcusdt@depth/btcusdt@trade",
-    }));
+    };
+    let mut stream = at(url(&format!("{streams}{beside}")));
     if encoding == Encoding::Sbe {
         stream.headers.push(("X-MBX-APIKEY".to_owned(), "one".to_owned()));
     }
@@ -257,7 +259,7 @@ impl<const SYMBOLS: usize> Language for WebSocketApi<SYMBOLS> {
     ) -> Running<'m, BinanceFeeds, BinanceWs> {
         let config = GatewayConfig { risk: risk_for(SYMBOLS), ..config(at, member) };
         let orders = BinanceWs::new(&config, order_settings()).expect("a key");
-        gateway(at, Encoding::Json, (&config, orders), hands, regions)
+        gateway(at, (Encoding::Json, ""), (&config, orders), hands, regions)
     }
 }
 
@@ -288,7 +290,7 @@ impl Language for InSbe {
     ) -> Running<'m, BinanceFeeds, BinanceWs> {
         let config = config(at, member);
         let orders = BinanceWs::new(&config, order_settings()).expect("a key");
-        gateway(at, Encoding::Sbe, (&config, orders), hands, regions)
+        gateway(at, (Encoding::Sbe, ""), (&config, orders), hands, regions)
     }
 }
 
@@ -327,7 +329,45 @@ impl<const SYMBOLS: usize> Language for Fix<SYMBOLS> {
     ) -> Running<'m, BinanceFeeds, BinanceFix> {
         let config = GatewayConfig { risk: risk_for(SYMBOLS), ..over_fix(at, member) };
         let orders = BinanceFix::new(&config, order_settings()).expect("a key");
-        gateway(at, Encoding::Json, (&config, orders), hands, regions)
+        gateway(at, (Encoding::Json, ""), (&config, orders), hands, regions)
+    }
+}
+
+/// Best prices and partial depth beside the books, in SBE or not.
+struct Ahead<const IS_SBE: bool>;
+
+impl<const IS_SBE: bool> Language for Ahead<IS_SBE> {
+    type Front = Binance;
+    type Feed = BinanceFeeds;
+    type Orders = BinanceWs;
+
+    fn instrument() -> Instrument {
+        bitcoin()
+    }
+
+    fn front() -> Binance {
+        front(1)
+    }
+
+    fn maker_order(side: Side, dollars: u32) -> (String, &'static str) {
+        maker_order(side, dollars)
+    }
+
+    const STIRRED: Nanos = STIRRED;
+
+    fn gateway<'m>(
+        at: Ports,
+        member: usize,
+        hands: &Rc<RefCell<Hands>>,
+        regions: &Regions<'m>,
+    ) -> Running<'m, BinanceFeeds, BinanceWs> {
+        let config = config(at, member);
+        let orders = BinanceWs::new(&config, order_settings()).expect("a key");
+        let streams = match IS_SBE {
+            true => (Encoding::Sbe, "/btcusdt@bestBidAsk/btcusdt@depth20"),
+            false => (Encoding::Json, "/btcusdt@bookTicker/btcusdt@depth5@100ms"),
+        };
+        gateway(at, streams, (&config, orders), hands, regions)
     }
 }
 
@@ -355,6 +395,16 @@ fn in_sbe_at_binance_an_order_rests_trades_in_parts_is_changed_and_cancelled() {
 #[test]
 fn over_fix_at_binance_an_order_rests_trades_in_parts_is_changed_and_cancelled() {
     an_order_rests_trades_in_parts_is_changed_and_cancelled::<Fix>();
+}
+
+#[test]
+fn at_binance_tops_come_before_the_books_change_and_best_levels_beside_it() {
+    tops_come_before_the_books_change_and_best_levels_beside_it::<Ahead<false>>();
+}
+
+#[test]
+fn in_sbe_at_binance_tops_come_before_the_books_change_and_best_levels_beside_it() {
+    tops_come_before_the_books_change_and_best_levels_beside_it::<Ahead<true>>();
 }
 
 /// Over a session of the first member's that only listens.

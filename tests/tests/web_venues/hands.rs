@@ -18,6 +18,8 @@ pub struct Hands {
     pub modifies: Vec<(ClientOrderId, OrderTerms)>,
     pub cancels: Vec<ClientOrderId>,
     pub heard: Vec<OrderUpdate>,
+    /// What it was told of the market, while somebody wants to know.
+    pub market: Option<Vec<Event>>,
 }
 
 impl Hands {
@@ -30,7 +32,9 @@ impl Hands {
 pub struct Obedient(pub Rc<RefCell<Hands>>);
 
 impl Strategy for Obedient {
-    fn on_market(&mut self, _now: Nanos, _event: &Event, _trading: &mut impl Trading) {}
+    fn on_market(&mut self, _now: Nanos, event: &Event, _trading: &mut impl Trading) {
+        self.0.borrow_mut().market.iter_mut().for_each(|market| market.push(*event));
+    }
 
     fn on_order(&mut self, _now: Nanos, update: &OrderUpdate, _trading: &mut impl Trading) {
         self.0.borrow_mut().heard.push(*update);

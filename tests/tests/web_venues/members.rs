@@ -15,7 +15,7 @@ use taut_gateway::{
 };
 use taut_io::EpollKernel;
 use taut_ipc::Segment;
-use taut_market_data::FeedHandler;
+use taut_market_data::{Batch, Event, EventKind, FeedHandler, LevelPlace};
 use taut_oms::{KillCause, KillScope, OrderState};
 use taut_sys::{Address, DatagramOptions, Socket, StreamOptions, monotonic, utc, wait_readable};
 use taut_testkit::{DEADLINE, Deadline, Draw, Random, until};
@@ -319,6 +319,41 @@ pub fn an_order_rests_trades_in_parts_is_changed_and_cancelled<L: Language>() {
         assert_eq!(world.positions(), [2, -2]);
         let fills = world.gateways.each_ref().map(|gateway| gateway.counters().fills);
         assert_eq!(fills, [1, 1]);
+    });
+}
+
+/// A quotes: B is told the new top, then the change of the book and, beside it, the best levels.
+pub fn tops_come_before_the_books_change_and_best_levels_beside_it<L: Language>() {
+    let begins = |event: &Event| event.kind == EventKind::Begin(Batch::BestLevels);
+    let quoted = Some((AROUND, Lots(5)));
+    let is_top = |event: &Event| matches!(event.kind, EventKind::Top(top) if top.bid == quoted);
+    let at = |event: &Event| match event.kind {
+        EventKind::Level(level) if (level.price, level.lots) == (AROUND, Lots(5)) => {
+            Some(level.place)
+        }
+        _ => None,
+    };
+    let is_beside = |event: &Event| at(event) == Some(LevelPlace::ByPrice);
+    let is_of_book = |event: &Event| at(event) == Some(LevelPlace::Behind(0));
+    day::<L>(|world| {
+        world.hands[1].borrow_mut().market = Some(Vec::new());
+        world.hands[0].borrow_mut().creates.push(limit(Side::Buy, 0, 5));
+        world.until("best levels have the order, and the book has it", |it| {
+            let hands = it.hands[1].borrow();
+            let mut told = hands.market.iter().flatten();
+            told.any(is_beside) && it.books_are_right()
+        });
+        let told = world.hands[1].borrow_mut().market.take().unwrap_or_default();
+        let place = |is_it: &dyn Fn(&Event) -> bool| told.iter().position(is_it);
+        assert!(place(&is_top) < place(&is_of_book), "{told:?}");
+        assert_eq!(told.iter().filter(|event| is_top(event)).count(), 1, "{told:?}");
+        // A batch is told whole, and is nothing of the book.
+        let first = place(&is_beside).expect("it was told");
+        let begun = told[..first].iter().rposition(begins).expect("its beginning");
+        let kinds = || told[begun + 1..].iter().map(|event| event.kind);
+        let levels = kinds().take_while(|kind| matches!(kind, EventKind::Level(_))).count();
+        assert_eq!(kinds().nth(levels), Some(EventKind::End { is_final: true }), "{told:?}");
+        assert_eq!(world.gateways[1].counters().malformed, 0);
     });
 }
 

@@ -9,7 +9,7 @@ use std::os::fd::AsFd;
 
 use fastrand::Rng;
 use taut_ipc::Segment;
-use taut_market_data::{LevelPlace, LevelUpdate};
+use taut_market_data::{Batch, LevelPlace, LevelUpdate};
 use taut_oms::OrderState;
 use taut_sys::wait_readable;
 use taut_testkit::{DEADLINE, until};
@@ -36,11 +36,19 @@ struct Witness {
     /// The times of the last market event, and of what it was told alone.
     info: EventInfo,
     own_info: EventInfo,
+    /// What it was told of best levels that are not the book's.
+    best_levels: Vec<EventKind>,
+    is_in_best_levels: bool,
 }
 
 impl Strategy for Witness {
     fn on_market(&mut self, _: Nanos, event: &Event, trading: &mut impl Trading) {
         self.info = trading.info();
+        self.is_in_best_levels |= event.kind == EventKind::Begin(Batch::BestLevels);
+        if self.is_in_best_levels {
+            self.best_levels.push(event.kind);
+            self.is_in_best_levels = !matches!(event.kind, EventKind::End { .. });
+        }
         if let EventKind::Book(soundness) = event.kind {
             self.is_sound = soundness == Soundness::Sound;
             self.soundness_told += 1;
@@ -231,6 +239,31 @@ fn a_strategy_can_see_when_it_was_told_of_its_orders_and_its_gateway() {
         // What its own process notices nobody has written.
         world.runner.disconnected(&clock, 0);
         assert_eq!(world.runner.strategy.own_info.publish_time, Nanos::ZERO);
+    });
+}
+
+#[test]
+fn best_levels_are_told_to_who_has_the_book_and_move_nothing_of_it() {
+    with_world(|world| {
+        let level = |side, price, lots| {
+            let (price, lots, place) = (Price(price), Lots(lots), LevelPlace::ByPrice);
+            EventKind::Level(LevelUpdate { side, price, lots, order_count: 0, place })
+        };
+        let kinds = [
+            EventKind::Begin(Batch::BestLevels),
+            level(Side::Buy, 1_999, 7),
+            level(Side::Sell, 2_002, 9),
+            EventKind::End { is_final: true },
+        ];
+        // Who has no book yet is told nothing.
+        world.market(&kinds.map(event));
+        world.settle();
+        assert!(world.has_the_book() && world.runner.strategy.best_levels.is_empty());
+        world.market(&kinds.map(event));
+        world.level(Side::Buy, 1_998, 5);
+        world.settle();
+        assert!(world.has_the_book());
+        assert_eq!(world.runner.strategy.best_levels, kinds);
     });
 }
 

@@ -5,8 +5,9 @@ use core::fmt;
 use taut_book::{Level, LevelBook};
 use taut_types::{Instrument, InstrumentError, InstrumentId, Nanos, SequenceNumber, Symbol};
 
+use super::ahead::Ahead;
 use super::book::{Applied, DepthBook, DepthCounters, DepthVisitor};
-use super::json::{BinanceJson, JsonFrame};
+use super::json::{BinanceJson, FrameKind, JsonFrame};
 use super::stream::{read, tell};
 use super::stream_codec::Message;
 use super::sync::DepthSync;
@@ -69,8 +70,16 @@ impl BinanceConfig {
 /// connection to it, if there is one: whichever brings an update first is taken.
 /// [`Source::SNAPSHOT`] brings the answers to [`FeedRequest::Snapshot`]: the depth snapshot of REST
 /// or of the WebSocket API. [`Source::FIGURES`] brings the marks of futures, where they come apart.
-/// The top that is told is the book's; a bookTicker stream, which runs ahead of it, is left out. An
-/// update that is newer by its time and older by its number says that the venue's numbers began
+///
+/// While the book is sound, what is told of it may run ahead of it: a bookTicker stream (in SBE
+/// bestBidAsk), where there is one, says the top of an update before the depth stream says its
+/// levels. Each top is told once, in the order of its update's number, whichever stream says it
+/// first; one that is older than the book, or than the top that was told last, is not told, nor is
+/// one that crosses. Partial depth, where there is any, is told as it comes
+/// ([`Batch::BestLevels`]), unless it is older than the book, or than the one before it; the book
+/// takes no level of it.
+///
+/// An update that is newer by its time and older by its number says that the venue's numbers began
 /// again: the book is stale until a snapshot.
 #[derive(Debug)]
 pub struct BinanceFeed {
@@ -81,6 +90,8 @@ pub struct BinanceFeed {
     /// As they were told last.
     top: BestPrices,
     soundness: Soundness,
+    /// Where the streams beside the book's are.
+    ahead: Ahead,
     staleness: Staleness,
     heard: Nanos,
     /// When the venue made the last update that changed the book.
@@ -171,6 +182,7 @@ impl BinanceFeed {
             config: *config,
             top: BestPrices::default(),
             soundness: Soundness::Stale(Staleness::Joining),
+            ahead: Ahead::default(),
             staleness: Staleness::Joining,
             heard: now,
             updated: Nanos::ZERO,
@@ -352,7 +364,7 @@ impl FeedHandler for BinanceFeed {
         };
         let ours = self.config.instrument.id();
         let is_told = self.soundness == Soundness::Sound;
-        let Self { decoder, depth, instruments, updated, .. } = self;
+        let Self { decoder, depth, instruments, updated, top, ahead, .. } = self;
         let mut has_begun_again = false;
         let gaps = depth.counters().gaps;
         let mut has_changed = false;
@@ -372,11 +384,22 @@ impl FeedHandler for BinanceFeed {
                     &renamed
                 }
             };
-            let is_passed_on = matches!(
-                event.kind,
-                EventKind::Trade(_) | EventKind::Status(_) | EventKind::Statistic(_)
-            );
-            if is_told && is_passed_on {
+            let number = context.sequence.last;
+            let is_passed_on = is_told
+                && match event.kind {
+                    EventKind::Trade(_) | EventKind::Status(_) | EventKind::Statistic(_) => true,
+                    EventKind::Top(new) => {
+                        let is_next = ahead.takes_top(number, depth.last_id());
+                        is_next && !is_crossed(&new) && core::mem::replace(top, new) != new
+                    }
+                    EventKind::Begin(Batch::BestLevels) => {
+                        ahead.begins_levels(number, depth.last_id())
+                    }
+                    EventKind::Level(_) => ahead.is_in_levels(),
+                    EventKind::End { .. } => ahead.ends_levels(),
+                    _ => false,
+                };
+            if is_passed_on {
                 sink.on_event(context, event);
             }
             // A copy, and what was overtaken, were made before what the book has.
@@ -413,9 +436,10 @@ impl FeedHandler for BinanceFeed {
             self.updated = time;
             return;
         }
-        if told.is_err() {
+        let kind = told.unwrap_or_else(|_| {
             self.malformed += 1;
-        }
+            FrameKind::Other
+        });
         if source == Source::FIGURES {
             return;
         }
@@ -429,12 +453,16 @@ impl FeedHandler for BinanceFeed {
         {
             self.staleness = Staleness::BookFull;
         }
+        // What is beside the book moves nothing of it, and joins no snapshot.
+        if matches!(kind, FrameKind::BookTicker | FrameKind::BestLevels) {
+            return;
+        }
         if let Some((sequence, exchange_time)) = last {
             let top = BestPrices::of(self.depth.book());
             if is_told && !self.depth.is_stale() && top != self.top {
                 if is_crossed(&top) {
                     self.give_up_crossed();
-                } else {
+                } else if self.ahead.is_reached(self.depth.last_id()) {
                     self.top = top;
                     let origin = self.origin(received, exchange_time, sequence);
                     origin.hand(EventKind::Top(top), sink);
@@ -466,7 +494,7 @@ impl FeedHandler for BinanceFeed {
         }
         let current = self.current_soundness();
         if (current == Soundness::Sound) != (self.soundness == Soundness::Sound) {
-            self.top = self.known_top();
+            (self.top, self.ahead) = (self.known_top(), Ahead::default());
             let sequence = SequenceRange::one(self.depth.last_id().unwrap_or_default());
             let origin = self.origin(now, Nanos::ZERO, sequence);
             origin.hand(EventKind::Book(current), sink);

@@ -125,9 +125,13 @@ impl BinanceJson {
         last: u64,
         book: &LevelBook,
     ) -> Option<()> {
-        let JsonFrame::Usual(Usual { sequence, body: Body::Depth(bids, asks), .. }) = frame else {
+        let JsonFrame::Usual(usual) = frame else { return None };
+        let Usual { stream, sequence, body: Body::Depth(bids, asks), .. } = usual else {
             return None;
         };
+        if depth_kind(stream) != FrameKind::Depth {
+            return None;
+        }
         let next = last.checked_add(1)?;
         let previous = sequence.previous.map(|_| last);
         *sequence = SequenceRange { first: next, last: next, previous };

@@ -88,6 +88,18 @@ pub enum BinanceEncoding {
     Sbe,
 }
 
+/// Where the best prices come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BinanceBest {
+    /// The book alone.
+    #[default]
+    Book,
+    /// The stream of best prices, too, which is ahead of the book: `bookTicker`, in SBE
+    /// `bestBidAsk`.
+    Stream,
+}
+
 /// `[binance]`: where Binance is and how it is used. Who trades there is
 /// `[session.credentials]` of kind `binance`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -120,6 +132,12 @@ pub struct BinanceKeys {
     pub ca: Option<PathBuf>,
     /// How often changes of a book are told; in SBE it is each 50 ms.
     pub interval: BinanceInterval,
+    /// Where the best prices come from. Strategies are told each of them once, in the order of the
+    /// venue's updates, whichever stream says it first.
+    pub best: BinanceBest,
+    /// Levels a side of partial depth that strategies are told as they come, beside the book: 5, 10
+    /// or 20, in SBE 20, or none, 0.
+    pub best_levels: u32,
     /// Levels a side that a snapshot is asked for: 1,000 cost 50 of the 6,000 that an address may
     /// spend in a minute, 5,000 cost 250; of futures 1,000, the most, cost 20 of 2,400. Beyond the
     /// last one of them the book is not known.
@@ -170,6 +188,8 @@ impl Default for BinanceKeys {
             address: None,
             ca: None,
             interval: BinanceInterval::default(),
+            best: BinanceBest::default(),
+            best_levels: 0,
             snapshot_levels: 1_000,
             silence_ms: 10_000,
             heartbeat_seconds: 30,

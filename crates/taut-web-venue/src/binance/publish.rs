@@ -135,7 +135,10 @@ impl Binance {
             self.depth_updates += told as u64;
             for count in PARTIAL_LEVELS {
                 let stream = Stream::Partial(place, count, speed);
-                self.publish_of(place, &stream, |it| frames::text(&it.depth(count)));
+                self.publish_of(place, &stream, |market| match market.is_spot() {
+                    true => frames::text(&market.depth(count)),
+                    false => usd_m::partial_depth(market, count, &changes, ms),
+                });
             }
         }
     }

@@ -97,9 +97,8 @@ pub fn usd_m_stream_of(place: usize, kind: &str, class: Class) -> Option<Stream>
         _ => stream_of(place, kind)?,
     };
     let own = match stream {
-        Stream::Depth(_, Speed::Fast) | Stream::BookTicker(_) | Stream::Trade(_) => {
-            Class::UsdMPublic
-        }
+        Stream::Depth(_, Speed::Fast) | Stream::Partial(_, _, Speed::Fast) => Class::UsdMPublic,
+        Stream::BookTicker(_) | Stream::Trade(_) => Class::UsdMPublic,
         Stream::AggTrade(_) | Stream::Kline(..) | Stream::MarkPrice(_) => Class::UsdMMarket,
         _ => return None,
     };

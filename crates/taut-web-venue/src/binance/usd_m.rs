@@ -24,7 +24,7 @@ const FUNDING_MS: i64 = 8 * 60 * 60_000;
 /// What longs pay each time.
 const FUNDING_RATE: &str = "0.00010000";
 
-/// `<symbol>@depth@100ms`.
+/// `<symbol>@depth@100ms`, and `<symbol>@depth5@100ms`.
 #[derive(Serialize)]
 struct DepthUpdate<'a> {
     e: &'static str,
@@ -139,6 +139,22 @@ pub fn depth_update(market: &Market, changes: &Changes, ms: i64) -> String {
         previous: changes.previous,
         bids: levels(Side::Buy),
         asks: levels(Side::Sell),
+    })
+}
+
+/// `<symbol>@depth5@100ms`: the best levels, with the numbers of what has changed.
+pub fn partial_depth(market: &Market, count: usize, changes: &Changes, ms: i64) -> String {
+    let best = market.depth(count);
+    frames::text(&DepthUpdate {
+        e: "depthUpdate",
+        event_ms: ms,
+        transaction_ms: ms,
+        s: &market.settings.name,
+        first: changes.first,
+        last: changes.last,
+        previous: changes.previous,
+        bids: best.bids,
+        asks: best.asks,
     })
 }
 

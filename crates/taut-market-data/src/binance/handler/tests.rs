@@ -199,6 +199,99 @@ fn trades_are_told_and_other_symbols_are_not() {
     assert_eq!(rig.feed.book(ID).unwrap().level_count(Side::Buy), 2);
 }
 
+fn ticker(number: u64, bid: &str, ask: &str) -> String {
+    let best = format!(r#""b":"{bid}","B":"1.5","a":"{ask}","A":"2""#);
+    format!(r#"{{"stream":"btcusdt@bookTicker","data":{{"u":{number},"s":"BTCUSDT",{best}}}}}"#)
+}
+
+#[test]
+fn a_stream_of_tops_runs_ahead_of_the_book_and_no_top_is_told_behind_a_newer_one() {
+    let mut rig = sound();
+    let top =
+        |bid, ask| EventKind::Top(BestPrices { bid: quote(bid, 1_500), ask: quote(ask, 2_000) });
+    // As new as the book, and older; one that crosses.
+    for (number, bid) in [(12, "10.40"), (11, "10.40"), (20, "11.00")] {
+        assert_eq!(rig.take(Source::LINE_A, &ticker(number, bid, "11.00")), []);
+    }
+    assert_eq!(rig.take(Source::LINE_A, &ticker(20, "10.60", "11.00")), [top(1_060, 1_100)]);
+    assert_eq!(rig.feed.best(ID).bid, quote(1_060, 1_500));
+    assert_eq!(
+        rig.feed.book(ID).unwrap().best(Side::Buy).map(|it| it.price),
+        Some(Price(10_500_000_000))
+    );
+    // The same again, and one that another line brings late.
+    for (number, bid) in [(21, "10.60"), (20, "10.30")] {
+        assert_eq!(rig.take(Source::LINE_A, &ticker(number, bid, "11.00")), []);
+    }
+    // The book is behind: its levels are told, its top is not.
+    let told = rig.update(13, 16, r#"["10.55","1"]"#, "");
+    assert!(matches!(told[..], [EventKind::Level(_)]), "{told:?}");
+    // It has come that far, and further.
+    let told = rig.update(17, 21, r#"["10.60","1.5"]"#, "");
+    assert!(matches!(told[..], [EventKind::Level(_)]), "the top is known: {told:?}");
+    let told = rig.update(22, 23, r#"["10.60","0"]"#, "");
+    let behind = BestPrices { bid: quote(1_055, 1_000), ask: quote(1_100, 2_000) };
+    assert!(matches!(told[..], [EventKind::Level(_), EventKind::Top(top)] if top == behind));
+    assert_eq!(rig.take(Source::LINE_A, &ticker(22, "10.60", "11.00")), []);
+    assert!(!rig.asks_for_snapshot() && rig.feed.counters().malformed == 0);
+}
+
+#[test]
+fn a_top_of_a_stream_is_not_told_while_the_book_is_stale_and_asks_for_no_snapshot() {
+    let mut rig = Rig::new();
+    assert_eq!(rig.take(Source::LINE_A, &ticker(20, "10.60", "11.00")), []);
+    assert!(!rig.asks_for_snapshot());
+    let mut rig = sound();
+    rig.take(Source::LINE_A, &ticker(30, "10.60", "11.00"));
+    rig.update(15, 16, "", "");
+    assert_eq!(rig.feed.soundness(ID), GAP);
+    let was = rig.feed.best(ID);
+    assert_eq!(rig.take(Source::LINE_A, &ticker(31, "10.70", "11.00")), []);
+    assert_eq!(rig.feed.best(ID), was);
+    // What was told before says nothing of the tops behind the next snapshot.
+    rig.now = rig.now + Nanos::from_secs(1);
+    rig.update(17, 18, "", "");
+    assert!(rig.asks_for_snapshot());
+    assert_eq!(rig.snapshot(17)[0], BOOK(Soundness::Sound));
+    assert_eq!(rig.take(Source::LINE_A, &ticker(19, "10.60", "11.00")).len(), 1);
+}
+
+#[test]
+fn partial_depth_is_told_as_best_levels_and_the_book_takes_none_of_it() {
+    let mut rig = sound();
+    let partial = |number: u64| {
+        let levels = r#""bids":[["10.70","1"],["10.50","3"]],"asks":[["10.90","4"]]"#;
+        let data = format!(r#"{{"lastUpdateId":{number},{levels}}}"#);
+        format!(r#"{{"stream":"btcusdt@depth5@100ms","data":{data}}}"#)
+    };
+    let told = rig.take(Source::LINE_A, &partial(14));
+    let level = |side, price: i64, lots| {
+        let (price, lots) = (Price(price * Price::SCALE / 100), Lots(lots));
+        let place = crate::event::LevelPlace::ByPrice;
+        EventKind::Level(LevelUpdate { side, price, lots, order_count: 0, place })
+    };
+    let expected = [
+        EventKind::Begin(Batch::BestLevels),
+        level(Side::Buy, 1_070, 1_000),
+        level(Side::Buy, 1_050, 3_000),
+        level(Side::Sell, 1_090, 4_000),
+        EventKind::End { is_final: true },
+    ];
+    assert_eq!(told, expected);
+    let book = rig.feed.book(ID).unwrap();
+    assert_eq!(book.level_at(Side::Buy, Price(10_700_000_000)), None);
+    assert_eq!(
+        (rig.feed.depth().last_id(), rig.feed.best(ID).bid),
+        (Some(12), quote(1_050, 1_000))
+    );
+    // Twice, and one that is older than the book.
+    assert_eq!(rig.take(Source::LINE_A, &partial(14)), []);
+    rig.update(13, 20, "", "");
+    assert_eq!(rig.take(Source::LINE_A, &partial(19)), []);
+    assert_eq!(rig.take(Source::LINE_A, &partial(20)).len(), 5);
+    assert_eq!(rig.feed.counters().malformed, 0);
+}
+
 #[test]
 fn figures_of_a_future_are_told_and_move_no_book() {
     use crate::event::Statistic::{Funding, Index, Mark};

@@ -18,7 +18,7 @@ use super::parts::{Connections, MarketData, OrderRoute, config, refused};
 use crate::error::RunnerError;
 use crate::mistakes::Mistake;
 use crate::service::binance::{
-    BinanceEncoding, BinanceInterval, BinanceKeys, BinanceMarket, BinanceOrders,
+    BinanceBest, BinanceEncoding, BinanceInterval, BinanceKeys, BinanceMarket, BinanceOrders,
 };
 use crate::service::copy_reader::CopyReaderKeys;
 use crate::service::file::GatewayFile;
@@ -107,7 +107,17 @@ impl BinanceKeys {
             let remedy = "left out with encoding = \"sbe\", whose changes come each 50 ms";
             mistakes.push(Mistake::new("binance.interval", "1000ms", remedy));
         }
+        mistakes.extend(self.mistake_of_best_levels());
         mistakes
+    }
+
+    fn mistake_of_best_levels(&self) -> Option<Mistake> {
+        let (has, remedy): (&[u32], _) = match self.encoding {
+            BinanceEncoding::Json => (&[0, 5, 10, 20], "0, 5, 10 or 20"),
+            BinanceEncoding::Sbe => (&[0, 20], "0 or 20 with encoding = \"sbe\""),
+        };
+        let value = self.best_levels;
+        (!has.contains(&value)).then(|| Mistake::new("binance.best_levels", value, remedy))
     }
 
     /// What the futures market has not.
@@ -189,6 +199,10 @@ impl BinanceKeys {
             }
         }
         say("market data", format!("{} at {}", self.channel("SYMBOL"), self.streams()));
+        let beside: Vec<String> = self.beside("SYMBOL").collect();
+        if !beside.is_empty() {
+            say("", format!("{} beside it", beside.join(", ")));
+        }
         if self.encoding == BinanceEncoding::Sbe {
             say("", "in SBE; the API key is shown there".to_owned());
         }
@@ -368,6 +382,21 @@ impl BinanceKeys {
         }
     }
 
+    /// What is told beside the book: best prices, best levels.
+    fn beside(&self, symbol: &str) -> impl Iterator<Item = String> {
+        let best = match self.encoding {
+            BinanceEncoding::Json => "bookTicker",
+            BinanceEncoding::Sbe => "bestBidAsk",
+        };
+        let often = match (self.encoding, self.interval) {
+            (BinanceEncoding::Json, BinanceInterval::Every100Ms) => "@100ms",
+            (BinanceEncoding::Json, BinanceInterval::EverySecond) | (BinanceEncoding::Sbe, _) => "",
+        };
+        let best = (self.best == BinanceBest::Stream).then(|| format!("{symbol}@{best}"));
+        let levels = self.best_levels;
+        best.into_iter().chain((levels > 0).then(|| format!("{symbol}@depth{levels}{often}")))
+    }
+
     /// How each symbol is followed.
     fn symbols(&self) -> SymbolStreams {
         let snapshot_request = format!(
@@ -375,7 +404,8 @@ impl BinanceKeys {
              \"params\":{{\"symbol\":\"{{name}}\",\"limit\":{}}}}}",
             self.snapshot_levels
         );
-        let streams = vec![self.channel("{name}"), "{name}@trade".to_owned()];
+        let own = [self.channel("{name}"), "{name}@trade".to_owned()];
+        let streams = own.into_iter().chain(self.beside("{name}")).collect();
         SymbolStreams { streams, snapshot_request }
     }
 

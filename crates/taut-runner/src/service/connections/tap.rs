@@ -4,7 +4,7 @@ use std::sync::mpsc::Sender;
 use std::thread::JoinHandle;
 
 use taut_gateway::Observer;
-use taut_market_data::{Event, EventKind, FeedHandler, LevelUpdate, Soundness};
+use taut_market_data::{Batch, Event, EventKind, FeedHandler, LevelUpdate, Soundness};
 use taut_types::Side;
 use taut_venue::flow::MirrorUpdate;
 
@@ -25,7 +25,7 @@ impl Observer for Tap {
         let Some(to) = &self.to else { return };
         // A venue that has ended takes no more orders, and the session says so.
         let send = |update| _ = to.send(update);
-        for event in events {
+        for event in of_books(events) {
             let place = event.instrument.0 as usize;
             match event.kind {
                 EventKind::Level(LevelUpdate { side, price, lots, .. }) => {
@@ -47,7 +47,7 @@ impl Observer for Tap {
             }
         }
         let mut told = None;
-        for event in events.iter().filter(|event| is_of_book(event)) {
+        for event in of_books(events) {
             if told.replace(event.instrument) != Some(event.instrument) {
                 send(MirrorUpdate::End { place: event.instrument.0 as usize });
             }
@@ -55,8 +55,22 @@ impl Observer for Tap {
     }
 }
 
-const fn is_of_book(event: &Event) -> bool {
-    matches!(event.kind, EventKind::Level(_) | EventKind::Book(_))
+/// What moves books. The levels of a stream beside a book's are not the book's.
+fn of_books(events: &[Event]) -> impl Iterator<Item = &Event> {
+    let mut is_beside = false;
+    events.iter().filter(move |event| match event.kind {
+        EventKind::Begin(batch) => {
+            is_beside = batch == Batch::BestLevels;
+            false
+        }
+        EventKind::End { .. } => {
+            is_beside = false;
+            false
+        }
+        EventKind::Level(_) => !is_beside,
+        EventKind::Book(_) => true,
+        _ => false,
+    })
 }
 
 impl Drop for Tap {
@@ -65,5 +79,36 @@ impl Drop for Tap {
         if let Some(venue) = self.venue.take() {
             let _ = venue.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use taut_market_data::LevelPlace;
+    use taut_types::{InstrumentId, Lots, Nanos, Price};
+
+    use super::*;
+
+    #[test]
+    fn levels_beside_a_book_move_nothing_of_it() {
+        let level = |price, place| {
+            let (side, price, lots) = (Side::Buy, Price(price), Lots(1));
+            EventKind::Level(LevelUpdate { side, price, lots, order_count: 0, place })
+        };
+        let kinds = [
+            level(1, LevelPlace::Behind(0)),
+            EventKind::Begin(Batch::BestLevels),
+            level(2, LevelPlace::ByPrice),
+            EventKind::End { is_final: true },
+            level(3, LevelPlace::Behind(0)),
+        ];
+        let (exchange_time, receive_time) = (Nanos::ZERO, Nanos::ZERO);
+        let instrument = InstrumentId(0);
+        let events = kinds.map(|kind| Event { instrument, exchange_time, receive_time, kind });
+        let prices = of_books(&events).map(|event| match event.kind {
+            EventKind::Level(level) => level.price.0,
+            _ => 0,
+        });
+        assert!(prices.eq([1, 3]));
     }
 }

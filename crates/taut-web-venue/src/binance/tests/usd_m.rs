@@ -59,6 +59,24 @@ fn a_stream_comes_where_its_class_is_and_is_silent_elsewhere() {
 }
 
 #[test]
+fn partial_depth_has_the_best_levels_and_the_numbers_of_the_change() {
+    let mut rig = rig();
+    rig.open(1, "/public/stream?streams=btcusdt@depth@100ms/btcusdt@depth5@100ms");
+    rig.pass(1);
+    for id in 1..=7 {
+        trade(&mut rig, id, Side::Buy, 59_000 + id as i64, 1);
+    }
+    rig.pass(100);
+    let frames = rig.take(1);
+    let [change, partial] = &frames[..] else { panic!("{frames:?}") };
+    for key in ["e", "s", "U", "u", "pu"] {
+        assert_eq!(change["data"][key], partial["data"][key], "{key}");
+    }
+    let bids = partial["data"]["b"].as_array().expect("levels");
+    assert_eq!((bids.len(), &bids[0][0]), (5, &json!("59007.00000000")));
+}
+
+#[test]
 fn update_ids_leap_and_name_the_ones_before() {
     let mut rig = rig();
     rig.open(1, "/public/stream?streams=btcusdt@depth@100ms");

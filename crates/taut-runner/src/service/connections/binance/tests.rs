@@ -62,6 +62,33 @@ fn the_key_is_shown_to_the_sbe_streams_and_nowhere_else() {
 }
 
 #[test]
+fn best_prices_and_best_levels_are_followed_beside_the_book_where_the_file_says_so() {
+    const BEST: (&str, &str) = ("best = \"book\"", "best = \"stream\"");
+    const TEN: (&str, &str) = ("best_levels = 0", "best_levels = 10");
+    const TWENTY: (&str, &str) = ("best_levels = 0", "best_levels = 20");
+    const SECOND: (&str, &str) = ("interval = \"100ms\"", "interval = \"1000ms\"");
+    for (changes, own) in [
+        (&[BEST][..], "@depth@100ms/btcusdt@trade/btcusdt@bookTicker/ethusdt@depth@100ms/"),
+        (&[TEN], "@depth@100ms/btcusdt@trade/btcusdt@depth10@100ms/ethusdt@"),
+        (&[TEN, SECOND], "@depth/btcusdt@trade/btcusdt@depth10/ethusdt@"),
+        (&[BEST, TWENTY, SBE], "@depth/btcusdt@trade/btcusdt@bestBidAsk/btcusdt@depth20/ethusdt@"),
+    ] {
+        let file = file(&[&PLAIN[..], changes].concat());
+        assert_eq!(wrong(&file), "");
+        let streams = streams(&file);
+        let url = &streams.stream.url;
+        assert!(url.contains(&format!("?streams=btcusdt{own}")), "{url}");
+        let symbols = streams.symbols.expect("how symbols are added");
+        let added: Vec<String> = symbols.streams_of("BTCUSDT").collect();
+        assert!(url.contains(&added.join("/")), "{added:?}");
+    }
+    let seven = ("best_levels = 0", "best_levels = 7");
+    for (changes, remedy) in [(&[seven][..], "0, 5, 10 or 20"), (&[TEN, SBE], "0 or 20 with")] {
+        assert!(wrong(&file(changes)).contains(remedy), "{changes:?}: {}", wrong(&file(changes)));
+    }
+}
+
+#[test]
 fn streams_are_where_the_venue_has_them_for_their_encoding() {
     let at = |changes: &[(&str, &str)]| {
         let file = file(changes);
