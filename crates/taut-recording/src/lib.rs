@@ -6,6 +6,8 @@
 //! | [`dbn`] | Databento's DBN: market by order |
 //! | [`capture`] | frames of a venue, one a line after its receive time; gzip or plain |
 //! | [`pcap`] | classic pcap: UDP datagrams |
+//! | [`npz`] | numpy's npz: structured arrays |
+//! | [`hft`] | hftbacktest's event and latency files, which are npz |
 //!
 //! What is wrong with a file is a [`FileError`]: one line that names the file, the place, the value
 //! and what to do.
@@ -15,7 +17,9 @@ pub mod align;
 pub mod capture;
 pub mod dbn;
 mod error;
+pub mod hft;
 pub mod lobster;
+pub mod npz;
 pub mod pcap;
 mod zstd;
 

@@ -1,0 +1,216 @@
+//! The driver: four sources of events on one clock.
+
+use alloc::collections::VecDeque;
+
+use taut_types::Nanos;
+
+use crate::order::{Answer, Order, Request, Response};
+use crate::trader::OrderTable;
+use crate::{BacktestError, Exchange, Latency, Market, Recording, Strategy, Trader};
+
+/// What a run stops for, besides the time that is given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Stop {
+    /// Nothing.
+    #[default]
+    Time,
+    /// A response.
+    Response,
+    /// A row that we learn of, or a response.
+    Event,
+}
+
+/// Why a run stopped. Everything at its instant has happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stopped {
+    /// The time is reached, and more is to come.
+    Time,
+    /// A response arrived.
+    Response,
+    /// A row arrived.
+    Row,
+    /// Nothing is to come: no row, no request, no response.
+    End,
+}
+
+/// A run over a recording: an exchange, our side, and what is on its way between them.
+///
+/// Four sources have times: rows that we learn of, responses, rows that the exchange learns of,
+/// requests. The earliest goes first, at one instant in this order, and who decides acts after all
+/// of them. No request overtakes an earlier one, and no response does. The exchange's side depends
+/// on ours by requests alone, so that each side runs through its rows in a loop of its own as far
+/// as the other cannot disturb it.
+#[derive(Debug)]
+pub struct Backtest<'r, X: Exchange> {
+    recording: &'r Recording,
+    exchange: X,
+    market: X::Market,
+    table: OrderTable,
+    /// Requests on their way, by arrival.
+    requests: VecDeque<(i64, Request)>,
+    last_request_at: i64,
+    /// Responses that arrived and were not asked for.
+    heard: VecDeque<Response>,
+    exchange_next: usize,
+    local_next: usize,
+    now: i64,
+}
+
+impl<'r, X: Exchange> Backtest<'r, X> {
+    /// A run at the earliest time of its recording, before anything happened.
+    ///
+    /// # Errors
+    /// When prices span too many ticks.
+    pub fn new(recording: &'r Recording, exchange: X) -> Result<Self, BacktestError> {
+        Ok(Self {
+            recording,
+            exchange,
+            market: X::Market::new(recording)?,
+            table: OrderTable::default(),
+            requests: VecDeque::new(),
+            last_request_at: i64::MIN,
+            heard: VecDeque::new(),
+            exchange_next: 0,
+            local_next: 0,
+            now: recording.starts_at().0,
+        })
+    }
+
+    /// The time.
+    #[must_use]
+    pub const fn now(&self) -> Nanos {
+        Nanos(self.now)
+    }
+
+    /// Our side, to look and to send requests at the time that it is.
+    pub fn trader(&mut self) -> Trader<'_> {
+        Trader { now: Nanos(self.now), book: self.market.book(), table: &mut self.table }
+    }
+
+    /// The next response that arrived.
+    pub fn poll_response(&mut self) -> Option<Response> {
+        self.heard.pop_front()
+    }
+
+    /// Runs until a time, or until what it stops for. A time in the past is now.
+    ///
+    /// A row costs an access to an array on each side that learns of it, and allocates nothing.
+    ///
+    /// # Errors
+    /// [`BacktestError::FilledTwice`], as hftbacktest's error 14.
+    pub fn run_until(&mut self, time: Nanos, stop: Stop) -> Result<Stopped, BacktestError> {
+        self.send_requests();
+        let time = time.0.max(self.now);
+        let mut limit = time;
+        if stop != Stop::Time {
+            limit = self.exchange.outbox().next_at().map_or(limit, |at| limit.min(at));
+        }
+        if stop == Stop::Event {
+            limit = self.next_local_at().map_or(limit, |at| limit.min(at));
+        }
+        let limit = self.run_exchange(limit.max(self.now), stop != Stop::Time)?;
+        let (rows, responses) = self.run_local(limit);
+        let is_over = self.is_over();
+        if !is_over || limit < time {
+            self.now = limit;
+        }
+        Ok(match (is_over, responses, rows) {
+            (true, ..) => Stopped::End,
+            (false, true, _) if stop != Stop::Time => Stopped::Response,
+            (false, _, true) if stop == Stop::Event => Stopped::Row,
+            _ if limit < time => return self.run_until(Nanos(time), stop),
+            _ => Stopped::Time,
+        })
+    }
+
+    /// Runs a strategy to the end of the recording: it does not act any more when nothing is to
+    /// come after the time at which it would.
+    ///
+    /// # Errors
+    /// Those of the strategy's requests, and [`BacktestError::FilledTwice`].
+    pub fn run(&mut self, strategy: &mut impl Strategy) -> Result<(), BacktestError> {
+        let mut next = strategy.first(self.recording.starts_at());
+        loop {
+            let stopped = self.run_until(next, Stop::Time)?;
+            while let Some(response) = self.poll_response() {
+                strategy.hear(&response);
+            }
+            if stopped == Stopped::End {
+                return Ok(());
+            }
+            next = strategy.act(&mut self.trader())?;
+        }
+    }
+
+    /// Sends what was asked for since the last run.
+    fn send_requests(&mut self) {
+        while let Some(request) = self.table.outgoing.pop_front() {
+            let sent = request.order.local_at.0;
+            let entry = self.exchange.outbox().latency().entry(sent);
+            if entry < 0 {
+                let (tick, lots) = request.known;
+                let order = Order { tick, lots, ..request.order };
+                let outbox = self.exchange.outbox_mut();
+                outbox.send(Answer::Refused, Some(request.kind), order, sent.saturating_sub(entry));
+                continue;
+            }
+            self.last_request_at = self.last_request_at.max(sent.saturating_add(entry));
+            self.requests.push_back((self.last_request_at, request));
+        }
+    }
+
+    /// Runs the exchange to a time, and says how far it came.
+    fn run_exchange(&mut self, until: i64, stops: bool) -> Result<i64, BacktestError> {
+        self.exchange.outbox_mut().allow(until, stops);
+        let rows = self.recording.exchange_rows();
+        loop {
+            let request_at = self.requests.front().map_or(i64::MAX, |(at, _)| *at);
+            self.exchange.take_rows(rows, &mut self.exchange_next, request_at)?;
+            let limit = self.exchange.outbox().limit();
+            match self.requests.pop_front_if(|(at, _)| *at <= limit) {
+                Some((at, request)) => self.exchange.take_request(request, at)?,
+                None => return Ok(limit),
+            }
+        }
+    }
+
+    /// Takes what arrives up to a time: whether there were rows and responses.
+    fn run_local(&mut self, until: i64) -> (bool, bool) {
+        let compat = *self.exchange.compat();
+        let (rows, mut next) = (self.recording.local_rows(), self.local_next);
+        let mut has_row = false;
+        while let Some(row) = rows.get(next) {
+            if row.is_local() {
+                if row.local_at() > until {
+                    break;
+                }
+                self.market.take(row, compat.clear_skips_a_tick);
+                has_row = true;
+            }
+            next += 1;
+        }
+        self.local_next = next;
+        let mut has_heard = false;
+        while let Some(response) = self.exchange.outbox_mut().arrived(until) {
+            let (any, filled_only) = (compat.any_response_answers, compat.partial_fills_unbooked);
+            self.table.hear(&response, any, filled_only);
+            self.heard.push_back(response);
+            has_heard = true;
+        }
+        (has_row, has_heard)
+    }
+
+    /// When the next row arrives.
+    fn next_local_at(&self) -> Option<i64> {
+        let rows = self.recording.local_rows().get(self.local_next..)?;
+        rows.iter().find(|row| row.is_local()).map(|row| row.local_at())
+    }
+
+    /// Whether nothing is to come.
+    fn is_over(&self) -> bool {
+        self.requests.is_empty()
+            && self.exchange.outbox().next_at().is_none()
+            && self.exchange_next >= self.recording.exchange_rows().len()
+            && self.local_next >= self.recording.local_rows().len()
+    }
+}

@@ -1,0 +1,195 @@
+//! An exchange over levels: own orders have a model of their queue.
+
+use super::fill_model::FillModel;
+use super::interface::{Exchange, each_row};
+use super::matching::Matching;
+use super::outbox::Outbox;
+use crate::book::{Change, key};
+use crate::order::{Answer, Order, Request, RequestKind, Status};
+use crate::row::{Row, RowKind};
+use crate::{BacktestError, Compat, FlatBook, Latency, Market, QueueModel, Recording};
+use taut_types::{Nanos, Side};
+
+/// An exchange that knows levels and trades, and models where own orders stand in their queues.
+///
+/// Nothing that own orders do changes its book. A row costs an access to an array when no own order
+/// is concerned.
+#[derive(Debug)]
+pub struct LevelExchange<Q: QueueModel, L> {
+    book: FlatBook,
+    queue: Q,
+    matching: Matching<Q::Place, L>,
+}
+
+impl<Q: QueueModel, L: Latency> LevelExchange<Q, L> {
+    /// An exchange for a recording.
+    ///
+    /// # Errors
+    /// When prices span too many ticks.
+    pub fn new(
+        recording: &Recording,
+        queue: Q,
+        latency: L,
+        fills: FillModel,
+        compat: Compat,
+    ) -> Result<Self, BacktestError> {
+        let book = <FlatBook as Market>::new(recording)?;
+        Ok(Self { book, queue, matching: Matching::new(latency, fills, compat) })
+    }
+
+    #[inline]
+    fn take_row(&mut self, row: &Row) -> Result<(), BacktestError> {
+        match (row.kind(), row.side()) {
+            (RowKind::Level, Some(side)) => {
+                let change = self.book.set(side, row.tick(), row.lots());
+                match change {
+                    Some(change) if !self.matching.is_idle() => {
+                        self.level_changed(side, row, change)
+                    }
+                    _ => Ok(()),
+                }
+            }
+            (RowKind::Trade, Some(side)) if !self.matching.is_idle() => self.traded(side, row),
+            (RowKind::Clear, side) => {
+                self.book.take(row, self.matching.compat.clear_skips_a_tick);
+                let sides =
+                    Side::BOTH.into_iter().filter(|one| side.is_none_or(|side| side == *one));
+                sides.for_each(|side| self.matching.forget_all_taken(side));
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn level_changed(
+        &mut self,
+        side: Side,
+        row: &Row,
+        change: Change,
+    ) -> Result<(), BacktestError> {
+        let tick = row.tick();
+        self.matching.forget_taken(side, tick);
+        if self.matching.may_stand_at(side, key(side, tick)) {
+            let own = self.matching.own(side).iter_mut().filter(|own| own.order.tick == tick);
+            own.for_each(|own| self.queue.level(&mut own.place, change.before, change.after));
+        }
+        // A best that rises to a price fills what is for sale there and below.
+        let other = side.opposite();
+        let reached = -change.best_after;
+        if change.best_after > change.best_before && self.matching.may_stand_from(other, reached) {
+            let is_reached = |order: &Order| key(other, order.tick) >= reached;
+            self.matching.fill_where(other, row.exchange_at(), |own| is_reached(&own.order))?;
+        }
+        Ok(())
+    }
+
+    /// A trade reaches own orders of the other side than its aggressor's.
+    fn traded(&mut self, aggressor: Side, row: &Row) -> Result<(), BacktestError> {
+        let (side, lots, at) = (aggressor.opposite(), row.lots(), row.exchange_at());
+        let price = key(side, row.tick());
+        if !self.matching.may_stand_from(side, price) {
+            return Ok(());
+        }
+        self.matching.fill_where(side, at, |own| key(side, own.order.tick) > price)?;
+        let Compat { own_orders_share_trades, keeps_exact_fills, .. } = self.matching.compat;
+        let (mut others, mut index) = (lots, 0);
+        while let Some(own) = self.matching.own(side).get_mut(index) {
+            if own.order.tick != row.tick() {
+                index += 1;
+                continue;
+            }
+            self.queue.trade(&mut own.place, lots, others);
+            let (past, leaves) = (self.queue.take_past(&mut own.place), own.order.leaves);
+            if past == 0 {
+                index += 1;
+                continue;
+            }
+            if !own_orders_share_trades {
+                others = (others - past.min(leaves)).max(0);
+            }
+            let is_whole = match self.matching.fills {
+                FillModel::Whole => true,
+                FillModel::Partial if keeps_exact_fills => past > leaves,
+                FillModel::Partial => past >= leaves,
+            };
+            self.matching.fill_resting(side, index, if is_whole { leaves } else { past }, at)?;
+            if is_whole {
+                self.matching.remove(side, index);
+            } else {
+                index += 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn enter(&mut self, order: Order, kind: RequestKind, at: i64) -> Result<(), BacktestError> {
+        if let Some(mut order) = self.matching.enter(&self.book, order, kind, at)? {
+            self.matching.tell_rest(&mut order, kind);
+            let level = self.book.lots(order.side, order.tick);
+            self.matching.rest(order, self.queue.enter(level));
+        }
+        Ok(())
+    }
+}
+
+impl<Q: QueueModel, L: Latency> Exchange for LevelExchange<Q, L> {
+    type Market = FlatBook;
+    type Latency = L;
+
+    fn take_rows(
+        &mut self,
+        rows: &[Row],
+        next: &mut usize,
+        until: i64,
+    ) -> Result<(), BacktestError> {
+        each_row(self, rows, next, until, Self::take_row)
+    }
+
+    fn take_request(&mut self, request: Request, at: i64) -> Result<(), BacktestError> {
+        if request.kind == RequestKind::New {
+            return self.enter(request.order, RequestKind::New, at);
+        }
+        let Some((side, index)) = self.matching.find(request.order.id) else {
+            self.matching.refuse(request, at);
+            return Ok(());
+        };
+        if request.kind == RequestKind::Cancel {
+            let order = self.matching.remove(side, index).order;
+            let order = Order { status: Status::Canceled, exchange_at: Nanos(at), ..order };
+            self.matching.answer(Answer::Canceled, Some(RequestKind::Cancel), order);
+            return Ok(());
+        }
+        let (tick, lots) = (request.order.tick, request.order.lots);
+        let own = &mut self.matching.own(side)[index].order;
+        if tick != own.tick || lots > own.leaves {
+            self.matching.remove(side, index);
+            let order = self.matching.entered_anew(&request);
+            return self.enter(order, RequestKind::Modify, at);
+        }
+        (own.lots, own.leaves) = (lots, lots);
+        (own.status, own.exchange_at) = (Status::Resting, Nanos(at));
+        let order = Order {
+            leaves: lots,
+            status: Status::Resting,
+            exchange_at: Nanos(at),
+            ..request.order
+        };
+        self.matching.answer(Answer::Modified, Some(RequestKind::Modify), order);
+        Ok(())
+    }
+
+    #[inline]
+    fn outbox(&self) -> &Outbox<L> {
+        &self.matching.outbox
+    }
+
+    #[inline]
+    fn outbox_mut(&mut self) -> &mut Outbox<L> {
+        &mut self.matching.outbox
+    }
+
+    #[inline]
+    fn compat(&self) -> &Compat {
+        &self.matching.compat
+    }
+}

@@ -1,0 +1,134 @@
+//! What happens when.
+
+use super::*;
+
+#[test]
+fn at_one_instant_data_come_before_requests_and_who_decides_is_last() {
+    // Sent at 105 it arrives at 106, at the instant of a row that takes the level away.
+    let recording = market(&[level(106, Side::Sell, 101, 0)]);
+    for (sent, answer, tick) in [(105, Answer::Filled, 102), (104, Answer::Filled, 101)] {
+        let mut backtest = by_level(&recording, FillModel::Whole, Compat::NONE);
+        run(&mut backtest, sent);
+        backtest.trader().send(Order::market(1, Side::Buy, 1)).expect("an order");
+        let heard = run(&mut backtest, sent + 3);
+        assert_eq!((heard[0].answer, heard[0].order.last_tick), (answer, tick));
+        assert_eq!((heard[0].at, backtest.now()), (Nanos(sent + 3), Nanos(sent + 3)));
+    }
+}
+
+/// Later requests are faster.
+struct Hurrying;
+
+impl Latency for Hurrying {
+    fn entry(&self, at: i64) -> i64 {
+        if at < 20 { 50 } else { 1 }
+    }
+
+    fn response(&self, at: i64) -> i64 {
+        if at < 100 { 60 } else { 3 }
+    }
+}
+
+#[test]
+fn nothing_overtakes() {
+    let recording = market(&[trade(101, Side::Sell, 98, 1)]);
+    let (fills, compat) = (FillModel::Whole, Compat::NONE);
+    let exchange = LevelExchange::new(&recording, RiskAverse, Hurrying, fills, compat);
+    let mut backtest = Backtest::new(&recording, exchange.expect("an exchange")).expect("a run");
+    for (at, id) in [(10, 1), (20, 2)] {
+        run(&mut backtest, at);
+        backtest.trader().send(Order::limit(id, Side::Buy, 99, 1)).expect("an order");
+    }
+    let heard = run(&mut backtest, 300);
+    let times: Vec<_> =
+        heard.iter().map(|said| (said.order.id, said.order.exchange_at.0, said.at.0)).collect();
+    assert_eq!(times, [(1, 60, 120), (2, 60, 120), (1, 101, 120), (2, 101, 120)]);
+}
+
+#[test]
+fn what_is_refused_on_its_way_is_as_it_was() {
+    struct Refusing;
+    impl Latency for Refusing {
+        fn entry(&self, at: i64) -> i64 {
+            if at == 10 { 1 } else { -7 }
+        }
+        fn response(&self, _: i64) -> i64 {
+            2
+        }
+    }
+    let recording = market(&[]);
+    let (fills, compat) = (FillModel::Whole, Compat::NONE);
+    let exchange = LevelExchange::new(&recording, RiskAverse, Refusing, fills, compat);
+    let mut backtest = Backtest::new(&recording, exchange.expect("an exchange")).expect("a run");
+    run(&mut backtest, 10);
+    backtest.trader().send(Order::limit(1, Side::Buy, 99, 3)).expect("an order");
+    run(&mut backtest, 20);
+    backtest.trader().send(Order::limit(2, Side::Buy, 99, 3)).expect("an order");
+    backtest.trader().modify(1, 98, 5).expect("a modification");
+    assert_eq!(backtest.trader().order(1).map(|order| order.tick), Some(98));
+    let heard = run(&mut backtest, 50);
+    assert_eq!(short(&heard), [(2, Answer::Refused, 0), (1, Answer::Refused, 0)]);
+    assert_eq!((heard[0].at, heard[1].at), (Nanos(27), Nanos(27)));
+    let one = *backtest.trader().order(1).expect("the order");
+    assert_eq!((one.status, one.tick, one.lots), (Status::Resting, 99, 3));
+    assert!(one.is_cancellable());
+    backtest.trader().cancel(1).expect("a cancel");
+    run(&mut backtest, 90);
+    assert!(backtest.trader().order(1).is_some_and(Order::is_cancellable));
+    assert_eq!(backtest.trader().order(2).map(|order| order.status), Some(Status::Expired));
+}
+
+#[test]
+fn a_run_stops_for_what_it_is_asked_to() {
+    let recording = market(&[level(50, Side::Buy, 97, 1), level(60, Side::Buy, 96, 1)]);
+    let mut backtest = by_level(&recording, FillModel::Whole, Compat::NONE);
+    assert_eq!(backtest.now(), Nanos(0));
+    assert_eq!(backtest.run_until(Nanos(70), Stop::Event), Ok(Stopped::Row));
+    assert_eq!(backtest.now(), Nanos(5), "rows arrive 5 ns after they happened");
+    backtest.trader().send(Order::limit(1, Side::Buy, 99, 1)).expect("an order");
+    assert_eq!(backtest.run_until(Nanos(70), Stop::Response), Ok(Stopped::Response));
+    assert_eq!((backtest.now(), backtest.poll_response().is_some()), (Nanos(8), true));
+    for at in [55, 65] {
+        assert_eq!(backtest.run_until(Nanos(70), Stop::Event), Ok(Stopped::Row));
+        assert_eq!(backtest.now(), Nanos(at));
+    }
+    assert_eq!(backtest.run_until(Nanos(70), Stop::Event), Ok(Stopped::Time));
+    assert_eq!(backtest.run_until(Nanos(70), Stop::Time), Ok(Stopped::Time));
+    assert_eq!(backtest.now(), Nanos(70));
+    assert_eq!(backtest.run_until(Nanos(1_000_004), Stop::Time), Ok(Stopped::Time));
+    let end = backtest.run_until(Nanos(1_000_005), Stop::Time);
+    assert_eq!((end, backtest.now()), (Ok(Stopped::End), Nanos(1_000_004)));
+}
+
+#[test]
+fn a_strategy_does_not_act_when_nothing_is_to_come() {
+    struct Once(Vec<i64>, usize);
+    impl Strategy for Once {
+        fn act(&mut self, trader: &mut Trader<'_>) -> Result<Nanos, BacktestError> {
+            self.0.push(trader.now().0);
+            if self.0.len() == 2 {
+                trader.send(Order::market(1, Side::Buy, 1))?;
+            }
+            Ok(trader.now() + Nanos(400_000))
+        }
+        fn hear(&mut self, _: &Response) {
+            self.1 += 1;
+        }
+    }
+    let recording = market(&[]);
+    let mut backtest = by_level(&recording, FillModel::Whole, Compat::NONE);
+    let mut once = Once(Vec::new(), 0);
+    assert_eq!(backtest.run(&mut once), Ok(()));
+    assert_eq!((once.0.as_slice(), once.1), (&[0, 400_000, 800_000][..], 1));
+}
+
+#[test]
+fn rows_allocate_nothing() {
+    let side = |at: i64| if at % 2 == 0 { Side::Buy } else { Side::Sell };
+    let rows: Vec<_> = (1..1_000).map(|at| level(at, side(at), 90 + at % 20, at % 3)).collect();
+    let recording = market(&rows);
+    let mut backtest = by_level(&recording, FillModel::Whole, Compat::NONE);
+    let mut run = || backtest.run_until(Nanos::MAX, Stop::Time);
+    let info = allocation_counter::measure(|| assert_eq!(run(), Ok(Stopped::End)));
+    assert_eq!(info.count_total, 0);
+}
