@@ -186,8 +186,12 @@ impl Deribit {
         signature: &str,
     ) -> Result<Caller, RpcError> {
         let used = format!("{id}\n{nonce}\n{signature}");
-        if (self.ms() - timestamp).abs() > CLOCK_MS || self.nonces.contains(&used) {
+        if (self.ms() - timestamp).abs() > CLOCK_MS {
             return Err(error(13004));
+        }
+        if self.nonces.contains(&used) {
+            let data = Some(json!({ "invalid": "nonce" }));
+            return Err(RpcError { data, ..error(13004) });
         }
         let keys = self
             .accounts
