@@ -131,6 +131,7 @@ fn feed(symbols: usize, renewed_after: Nanos, now: Nanos) -> (FeedInput, Binance
         snapshot: at("ws://localhost/ws-api/v3".to_owned()),
         figures: None,
         snapshot_requests: (0..symbols).map(request).collect(),
+        books: Vec::new(),
         snapshot_limits: SnapshotLimits::of_levels(1_000),
         symbols: None,
         silence: Nanos::from_secs(20),

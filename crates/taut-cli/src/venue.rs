@@ -28,8 +28,8 @@ pub struct Venue {
     #[arg(long = "as", value_name = "VENUE", value_enum, default_value_t, global = true)]
     dialect: Dialect,
     /// What goes wrong on purpose, of a thousand messages or requests: `disconnect=1,drop=5,
-    /// duplicate=5,reorder=5,sequence=5,reject=5,rate-limit=1,unknown=5,expire=1,stall=1,strange=5,
-    /// delay=20,skew=500,seed=7` (delay and skew in ms), or `maintenance`
+    /// duplicate=5,reorder=5,mute=1,sequence=5,reject=5,rate-limit=1,unknown=5,expire=1,stall=1,
+    /// strange=5,delay=20,skew=500,seed=7` (delay and skew in ms), or `maintenance`
     #[arg(long, value_name = "FAULTS", requires = "config")]
     fault: Option<String>,
     /// Run this program with its arguments, and end with it: it finds the venue at the real one's

@@ -66,6 +66,8 @@ counters! {
         line_b_first,
         /// How often a line fell silent.
         silences,
+        /// Books whose channel brought nothing for too long while others did.
+        silent_channels,
         /// Requests for packets that both lines had lost.
         retransmit_requests,
         /// Packets that such requests brought, and that were new.

@@ -651,9 +651,8 @@ impl<C: Client, F: FeedHandler, O: Observer, H: OrderHandler> Core<'_, C, F, O, 
             let given_up = streams.handle_timeout(io);
             // What cannot be asked for now is asked for again by the handler.
             while streams.can_ask(io.now())
-                && let Some(FeedRequest::Snapshot(instrument)) =
-                    self.market.feed_mut().poll_request()
-                && streams.ask(io, instrument)
+                && let Some(request) = self.market.feed_mut().poll_request()
+                && streams.ask(io, request)
             {}
             if let Some(source) = given_up {
                 let now = self.clock.now();

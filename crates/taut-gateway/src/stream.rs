@@ -17,7 +17,7 @@ use std::net::SocketAddr;
 
 use taut_fix_engine::BackOff;
 use taut_io::{Completion, Io, Kernel};
-use taut_market_data::Source;
+use taut_market_data::{FeedRequest, Source};
 use taut_net::TlsClientConfig;
 use taut_sys::{random_bytes, utc};
 use taut_types::{InstrumentId, Nanos};
@@ -57,6 +57,9 @@ pub struct FeedStreams {
     pub figures: Option<StreamAddress>,
     /// What is sent to ask for the book of each instrument, by their numbers.
     pub snapshot_requests: Vec<String>,
+    /// The stream of each instrument's book, by their numbers: it is subscribed to anew when it
+    /// brings nothing while others do. One that is not named here is not.
+    pub books: Vec<String>,
     /// What these may cost.
     pub snapshot_limits: SnapshotLimits,
     /// How symbols are followed that are added; without it none are.
@@ -126,6 +129,7 @@ impl Streams {
             stream,
             figures: None,
             snapshot_requests: Vec::new(),
+            books: Vec::new(),
             snapshot_limits: SnapshotLimits::of_levels(0),
             symbols: None,
             // The session gives itself up.
@@ -364,9 +368,11 @@ impl Streams {
             }
             return asks;
         }
-        let FeedStreams { stream, snapshot_requests, symbols: Some(symbols), .. } = config else {
+        let FeedStreams { stream, snapshot_requests, books, symbols: Some(symbols), .. } = config
+        else {
             return false;
         };
+        books.extend(symbols.streams_of(name).next());
         snapshot_requests.push(symbols.snapshot_request_of(snapshot_requests.len(), name));
         for name in symbols.streams_of(name) {
             stream.url.push('/');
@@ -376,8 +382,19 @@ impl Streams {
         false
     }
 
-    /// Asks for the book of an instrument; whether there was somebody to ask.
-    pub(crate) fn ask(&mut self, io: &mut Io<impl Kernel>, instrument: InstrumentId) -> bool {
+    /// Asks for what the feed needs; whether there was somebody to ask.
+    pub(crate) fn ask(&mut self, io: &mut Io<impl Kernel>, request: FeedRequest) -> bool {
+        match request {
+            FeedRequest::Snapshot(instrument) => self.ask_for_book(io, instrument),
+            FeedRequest::Channel(instrument) => {
+                self.subscribe_anew(io.now(), instrument);
+                true
+            }
+            FeedRequest::Packets(_) => false,
+        }
+    }
+
+    fn ask_for_book(&mut self, io: &mut Io<impl Kernel>, instrument: InstrumentId) -> bool {
         let now = io.now();
         if let (Some(session), [end, ..]) = (&mut self.session, &mut *self.ends) {
             if !end.is_up() {
@@ -398,6 +415,18 @@ impl Streams {
         true
     }
 
+    /// Has the stream of an instrument's book subscribed to anew, on each connection that stands.
+    fn subscribe_anew(&mut self, now: Nanos, instrument: InstrumentId) {
+        let Self { session, ends, config, added, .. } = self;
+        if let Some(session) = session {
+            return session.want(now, instrument);
+        }
+        let Some(stream) = config.books.get(instrument.0 as usize) else { return };
+        for end in ends.iter_mut().filter(|end| is_line(end.source) && end.is_up()) {
+            added.resubscribed += u64::from(end.asked.anew(stream));
+        }
+    }
+
     /// What the venue said last when it refused a session, or a WebSocket.
     pub(crate) fn last_refusal(&self) -> &str {
         let of_added = self.added.last_words.as_str();
@@ -413,7 +442,8 @@ impl Streams {
 
     /// What was not the rule on the stream.
     pub(crate) fn counters(&self) -> StreamCounters {
-        let of_added = StreamCounters { refused: self.added.refused, ..StreamCounters::default() };
+        let Added { refused, resubscribed, .. } = self.added;
+        let of_added = StreamCounters { refused, resubscribed, ..StreamCounters::default() };
         self.session.as_ref().map_or(of_added, |session| session.counters())
     }
 

@@ -10,6 +10,7 @@ mod chain;
 mod feed;
 mod instruments;
 mod levels;
+mod quiet;
 mod work;
 
 pub(crate) use book::{Action, FrameLevel};

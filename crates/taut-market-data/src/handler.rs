@@ -36,6 +36,10 @@ pub enum FeedRequest {
     Packets(RetransmitRequest),
     /// The whole book of an instrument.
     Snapshot(InstrumentId),
+    /// The stream of an instrument's book, which brings nothing while others do: it is to be
+    /// subscribed to anew. Where a subscription begins with the book,
+    /// [`Snapshot`](Self::Snapshot) asks for that.
+    Channel(InstrumentId),
 }
 
 /// What became of a feed's packets, or of its updates where they are what the venue numbers.
@@ -57,6 +61,8 @@ pub struct FeedCounters {
     pub retransmitted: u64,
     /// How often a line fell silent.
     pub silences: u64,
+    /// Books whose channel brought nothing for too long while others did.
+    pub channels_silent: u64,
     /// Requests for packets or snapshots.
     pub requests: u64,
     /// Frames that were malformed.

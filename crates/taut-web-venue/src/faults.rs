@@ -1,5 +1,6 @@
 //! Faults on purpose: a venue as it is on a bad day, by a seed.
 
+mod muted;
 mod sequence;
 mod strange;
 
@@ -30,6 +31,9 @@ pub struct Faults {
     pub duplicate: u32,
     /// A WebSocket message comes after the next one of its connection, or within 100 ms.
     pub reorder: u32,
+    /// With a message of a book's channel, in JSON, the channel falls silent on its connection: all
+    /// of it is lost until the client subscribes to it anew.
+    pub mute: u32,
     /// A message has wrong numbers: `change_id`, `U` and `u`, MsgSeqNum (34).
     pub sequence: u32,
     /// Everything is late by up to so many milliseconds, in its order.
@@ -83,6 +87,7 @@ impl Faults {
                 "drop" => &mut faults.drop,
                 "duplicate" => &mut faults.duplicate,
                 "reorder" => &mut faults.reorder,
+                "mute" => &mut faults.mute,
                 "sequence" => &mut faults.sequence,
                 "delay" => &mut faults.delay,
                 "reject" => &mut faults.reject,
@@ -94,7 +99,7 @@ impl Faults {
                 "skew" => &mut faults.skew,
                 _ => {
                     return Err(format!(
-                        "{name}: disconnect, drop, duplicate, reorder, sequence, reject, \
+                        "{name}: disconnect, drop, duplicate, reorder, mute, sequence, reject, \
                          rate-limit, unknown, expire, stall, strange (of a thousand), delay, \
                          skew (ms), seed, maintenance or none"
                     ));
@@ -117,7 +122,7 @@ impl Faults {
 impl fmt::Display for Faults {
     /// As [`Faults::parse`] reads them.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { seed, disconnect, drop, duplicate, reorder, .. } = *self;
+        let Self { seed, disconnect, drop, duplicate, reorder, mute, .. } = *self;
         let Self { sequence, delay, reject, rate_limit, maintenance, .. } = *self;
         let Self { unknown, expire, stall, strange, skew, .. } = *self;
         if (Self { seed: 0, ..*self }) == Self::default() {
@@ -128,6 +133,7 @@ impl fmt::Display for Faults {
             ("drop", drop),
             ("duplicate", duplicate),
             ("reorder", reorder),
+            ("mute", mute),
             ("sequence", sequence),
             ("delay", delay),
             ("reject", reject),
@@ -173,6 +179,8 @@ pub struct Faulty<F> {
     late: VecDeque<(Nanos, Output)>,
     late_bytes: usize,
     held: Option<Held>,
+    /// Channels that are silent, each on its connection.
+    muted: BTreeSet<(u64, String)>,
     /// Connections that say and hear nothing more.
     stalled: BTreeSet<u64>,
     /// How far the venue's clock is off.
@@ -197,6 +205,7 @@ impl<F: Front> Faulty<F> {
             late: VecDeque::new(),
             late_bytes: 0,
             held: None,
+            muted: BTreeSet::new(),
             stalled: BTreeSet::new(),
             skew: Nanos::ZERO,
             now: Nanos::ZERO,
@@ -279,8 +288,26 @@ impl<F: Front> Faulty<F> {
         if self.happens(self.faults.sequence) { shifted } else { output }
     }
 
+    /// Whether a message is of a channel that is silent, or falls silent with it.
+    fn is_muted(&mut self, output: &Output) -> bool {
+        if self.faults.mute == 0 && self.muted.is_empty() {
+            return false;
+        }
+        let Output::Text { connection, text } = output else { return false };
+        let Some(channel) = muted::book_channel(text) else { return false };
+        let key = (*connection, channel.to_owned());
+        if !self.muted.contains(&key) && !self.happens(self.faults.mute) {
+            return false;
+        }
+        self.muted.insert(key);
+        true
+    }
+
     /// Lets what the interface says through, or not.
     fn take_over(&mut self, output: Output) {
+        if self.is_muted(&output) {
+            return;
+        }
         let output = self.misnumbered(output);
         let output = self.estranged(output);
         let due = match self.faults.delay {
@@ -348,6 +375,9 @@ impl<F: Front> Front for Faulty<F> {
         if self.stalled.contains(&connection) {
             return;
         }
+        if muted::subscribes(text) {
+            self.muted.retain(|(on, channel)| *on != connection || !text.contains(&**channel));
+        }
         let now = self.by_its_clock(now);
         match self.json_refusal() {
             None => self.front.text(now, connection, text),
@@ -385,6 +415,7 @@ impl<F: Front> Front for Faulty<F> {
     }
 
     fn closed(&mut self, now: Now, connection: u64) {
+        self.muted.retain(|(on, _)| *on != connection);
         self.stalled.remove(&connection);
         self.front.closed(self.by_its_clock(now), connection);
     }
@@ -437,8 +468,9 @@ mod tests {
 
     #[test]
     fn faults_are_read_from_words() {
-        let words = "disconnect=1,drop=2,duplicate=3,reorder=8,sequence=9,delay=40,reject=5,\
-                     rate-limit=6,unknown=10,expire=11,stall=12,strange=13,skew=90000,seed=7";
+        let words = "disconnect=1,drop=2,duplicate=3,reorder=8,mute=14,sequence=9,delay=40,\
+                     reject=5,rate-limit=6,unknown=10,expire=11,stall=12,strange=13,skew=90000,\
+                     seed=7";
         let read = Faults::parse(words);
         let expected = Faults {
             seed: 7,
@@ -446,6 +478,7 @@ mod tests {
             drop: 2,
             duplicate: 3,
             reorder: 8,
+            mute: 14,
             sequence: 9,
             delay: 40,
             reject: 5,

@@ -201,6 +201,7 @@ pub fn binance_gateway(now: Nanos) -> Parts<BinanceFeeds, BinanceWs> {
         snapshot: at("ws://localhost/ws-api/v3"),
         figures: None,
         snapshot_requests: vec![depth],
+        books: Vec::new(),
         snapshot_limits: SnapshotLimits::of_levels(100),
         symbols: None,
         silence: Nanos::from_secs(10),

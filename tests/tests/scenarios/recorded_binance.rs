@@ -56,6 +56,7 @@ fn a_gateway_trades_in_a_recorded_binance_market() {
     let at =
         |path: &str| StreamAddress::new(SocketAddr::V4(stream_at), format!("ws://localhost{path}"));
     let input = FeedInput::Streams(FeedStreams {
+        books: Vec::new(),
         stream: at("/stream?streams=btcusdt@depth@100ms"),
         snapshot: at("/ws-api/v3"),
         figures: None,

@@ -205,6 +205,7 @@ fn gateway<'m, H: OrderHandler>(
         snapshot: at(url("ws-api/v3")),
         figures: None,
         snapshot_requests: vec![depth.to_owned()],
+        books: Vec::new(),
         snapshot_limits: SnapshotLimits::of_levels(100),
         symbols: Some(SymbolStreams {
             streams: vec!["{name}@depth@100ms".to_owned(), "{name}@trade".to_owned()],
@@ -443,6 +444,7 @@ const BAD_DAY: Faults = Faults {
     drop: 10,
     duplicate: 100,
     reorder: 0,
+    mute: 0,
     sequence: 20,
     delay: 5,
     reject: 60,

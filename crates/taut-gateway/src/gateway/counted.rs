@@ -39,6 +39,7 @@ impl<C: Client, F: FeedHandler, K: Kernel, O: Observer, H: OrderHandler>
             line_b: b.packets,
             line_b_first: b.first,
             silences: feed.silences,
+            silent_channels: feed.channels_silent,
             retransmit_requests: feed.requests,
             retransmitted: feed.retransmitted,
             malformed: feed.malformed,

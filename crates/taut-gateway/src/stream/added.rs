@@ -1,7 +1,11 @@
+//! What streams that stand are asked for: symbols that are added, and books that are quiet.
+//!
 //! Symbols that are added while streams of them stand: those are asked for the new ones' streams,
 //! which stand in the URL of every connection that follows.
 //!
 //! Source: binance-spot-api-docs, "WebSocket Streams": `SUBSCRIBE`, five messages a second.
+
+use std::collections::VecDeque;
 
 use taut_types::Nanos;
 
@@ -17,8 +21,8 @@ const PATIENCE: Nanos = Nanos::from_secs(10);
 /// How a symbol is followed: `{name}` stands for the venue's name of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SymbolStreams {
-    /// Its streams, whose names have it in small letters: `{name}@trade`. They are added to the
-    /// stream's URL, each behind a slash.
+    /// Its streams, its book's first, whose names have it in small letters: `{name}@trade`. They
+    /// are added to the stream's URL, each behind a slash.
     pub streams: Vec<String>,
     /// What is sent to ask for its book; `{id}` stands for the number of its instrument.
     pub snapshot_request: String,
@@ -45,6 +49,8 @@ pub(super) struct Added {
     last_id: u64,
     /// Requests that the venue refused.
     pub refused: u64,
+    /// Streams that were given up and asked for anew.
+    pub resubscribed: u64,
     pub last_words: LastWords,
 }
 
@@ -53,6 +59,9 @@ pub(super) struct Added {
 pub(super) struct Asked {
     /// So many are in its URL, or were asked for.
     count: usize,
+    /// Streams to give up and to ask for anew; whether the first one has been given up.
+    anew: VecDeque<String>,
+    is_given_up: bool,
     /// Until when the answer to the last request must come, if it has not.
     answer_by: Option<Nanos>,
     /// The next request leaves no earlier.
@@ -63,6 +72,28 @@ impl Asked {
     /// Whether an answer has not come in time.
     pub(super) fn is_late(&self, now: Nanos) -> bool {
         self.answer_by.is_some_and(|by| now >= by)
+    }
+
+    /// A stream of the connection is to be given up and asked for anew; whether it was not to be
+    /// already.
+    pub(super) fn anew(&mut self, stream: &str) -> bool {
+        let is_new = self.anew.iter().all(|it| it != stream);
+        if is_new {
+            self.anew.push_back(stream.to_owned());
+        }
+        is_new
+    }
+
+    /// The next request for such a stream, without its id.
+    fn poll_anew(&mut self) -> Option<String> {
+        let stream = self.anew.front()?;
+        let method = if self.is_given_up { "SUBSCRIBE" } else { "UNSUBSCRIBE" };
+        let request = format!("{{\"method\":\"{method}\",\"params\":[\"{stream}\"]");
+        if self.is_given_up {
+            self.anew.pop_front();
+        }
+        self.is_given_up = !self.is_given_up;
+        Some(request)
     }
 }
 
@@ -80,6 +111,11 @@ impl Added {
     pub(super) fn poll_request(&mut self, asked: &mut Asked, now: Nanos) -> Option<String> {
         if asked.answer_by.is_some() || now < asked.next_at {
             return None;
+        }
+        if let Some(request) = asked.poll_anew() {
+            self.last_id += 1;
+            (asked.answer_by, asked.next_at) = (Some(now + PATIENCE), now + PACE);
+            return Some(format!("{request},\"id\":{}}}", self.last_id));
         }
         let missing = self.streams.get(asked.count..).filter(|missing| !missing.is_empty())?;
         let some = missing.get(..STREAMS_MAX).unwrap_or(missing);
@@ -143,6 +179,26 @@ mod tests {
         }
         assert!(!old.is_late(AT + PATIENCE) && old.is_late(AT + PACE + PATIENCE));
         assert_eq!(added.refused, 0);
+    }
+
+    #[test]
+    fn a_stream_is_given_up_and_asked_for_anew_before_what_is_added() {
+        let (mut added, mut asked) = (added(1), Asked::default());
+        assert!(asked.anew("x@depth") && !asked.anew("x@depth"));
+        let mut said = Vec::new();
+        for second in 0..4 {
+            said.extend(added.poll_request(&mut asked, AT + Nanos::from_secs(second)));
+            added.answered(&mut asked, br#"{"result":null,"id":1}"#);
+        }
+        let text = |method: &str, name: &str, id: u32| {
+            format!(r#"{{"method":"{method}","params":["{name}"],"id":{id}}}"#)
+        };
+        let expected = [
+            text("UNSUBSCRIBE", "x@depth", 1),
+            text("SUBSCRIBE", "x@depth", 2),
+            text("SUBSCRIBE", "s0@trade", 3),
+        ];
+        assert_eq!(said, expected);
     }
 
     #[test]

@@ -5,10 +5,10 @@ use std::net::SocketAddr;
 use taut_io::{
     Admission, Completion, EventLoop, Handle, Io, LoopConfig, SimConfig, SimKernel, WaitStrategy,
 };
-use taut_market_data::Source;
+use taut_market_data::{FeedRequest, Source};
 use taut_net::{WsEvent, WsStream};
 use taut_sys::{Address, StreamOptions};
-use taut_types::Nanos;
+use taut_types::{InstrumentId, Nanos};
 use taut_ws::{Connection, Event, KeepAlive, WsConfig};
 
 use super::{FeedStreams, SnapshotLimits, StreamAddress, Streams, SymbolStreams};
@@ -136,6 +136,7 @@ fn open(
         snapshot: at,
         figures: None,
         snapshot_requests: Vec::new(),
+        books: vec!["btcusdt@depth".to_owned()],
         snapshot_limits: SnapshotLimits::of_levels(100),
         symbols: Some(SymbolStreams {
             streams: vec!["{name}@depth".to_owned(), "{name}@trade".to_owned()],
@@ -288,7 +289,19 @@ fn a_symbol_that_is_added_is_asked_for_on_the_stream_that_stands_and_in_the_next
         // One that does not answer is left sooner than one that brings no data.
         pass(&mut events, &mut world, Nanos::from_secs(5));
         assert_eq!(world.given_up.len(), usize::from(!answers));
-        pass(&mut events, &mut world, Nanos::from_secs(16));
+        if answers {
+            // The books of both are quiet; of a third nobody knows.
+            for at in 0..3 {
+                let request = FeedRequest::Channel(InstrumentId(at));
+                assert!(world.client.ask(events.io(), request));
+            }
+            pass(&mut events, &mut world, Nanos::from_secs(5));
+            let method = |text: &String| text.split('"').nth(3).map(str::to_owned);
+            let methods: Vec<_> = world.said.drain(1..).filter_map(|it| method(&it)).collect();
+            assert_eq!(methods, ["UNSUBSCRIBE", "SUBSCRIBE", "UNSUBSCRIBE", "SUBSCRIBE"]);
+            assert_eq!(world.client.counters().resubscribed, 2);
+        }
+        pass(&mut events, &mut world, Nanos::from_secs(25));
         let (_, later) = world.requested.split_at(2);
         assert!(!later.is_empty() && later.iter().all(|it| it.ends_with("/ethusdt@trade")));
         assert_eq!(world.said.len(), 1, "it is in the URL");

@@ -41,6 +41,11 @@ pub struct BinanceConfig {
     pub updates_kept_max: usize,
     /// A stream that brings nothing for so long is silent, and its book stale.
     pub silence: Nanos,
+    /// When the stream of a book brings no update for so long while other streams of the connection
+    /// bring something, the venue may have lost the subscription: the book is stale, its stream is
+    /// subscribed to anew, and a snapshot asked for. [`BinanceFeeds`](super::BinanceFeeds) alone
+    /// knows of others. Without it a quiet stream is a quiet market.
+    pub channel_silence: Option<Nanos>,
     /// The time between two requests for a snapshot: each costs weight at the venue.
     pub snapshot_interval: Nanos,
     /// Levels a side that a snapshot is asked for; without it their own number says whether a side
@@ -58,6 +63,7 @@ impl BinanceConfig {
             level_capacity: 1 << 16,
             updates_kept_max: 1 << 12,
             silence: Nanos::from_secs(10),
+            channel_silence: None,
             snapshot_interval: Nanos::from_secs(1),
             snapshot_limit: None,
         }
@@ -94,6 +100,10 @@ pub struct BinanceFeed {
     ahead: Ahead,
     staleness: Staleness,
     heard: Nanos,
+    /// When an update of the book came, or its stream was given up.
+    book_heard: Nanos,
+    /// Its stream is to be subscribed to anew.
+    wants_channel: bool,
     /// When the venue made the last update that changed the book.
     updated: Nanos,
     is_silent: bool,
@@ -106,6 +116,7 @@ pub struct BinanceFeed {
     are_live: [bool; 2],
     lines: [LineCount; 2],
     silences: u64,
+    channels_silent: u64,
     requests: u64,
     malformed: u64,
     crossed: u64,
@@ -185,6 +196,8 @@ impl BinanceFeed {
             ahead: Ahead::default(),
             staleness: Staleness::Joining,
             heard: now,
+            book_heard: now,
+            wants_channel: false,
             updated: Nanos::ZERO,
             is_silent: false,
             asked: None,
@@ -193,6 +206,7 @@ impl BinanceFeed {
             are_live: [false; 2],
             lines: [LineCount::default(); 2],
             silences: 0,
+            channels_silent: 0,
             requests: 0,
             malformed: 0,
             crossed: 0,
@@ -257,6 +271,23 @@ impl BinanceFeed {
         if !self.is_silent {
             self.silences += 1;
             self.fall_silent();
+        }
+    }
+
+    /// When its stream has been quiet for too long, if that is looked for.
+    pub(super) fn quiet_at(&self) -> Option<Nanos> {
+        let longest = self.config.channel_silence.filter(|_| self.are_live.contains(&true))?;
+        Some(Nanos(self.book_heard.0.saturating_add(longest.0)))
+    }
+
+    /// Gives its stream up if it was quiet for too long, though something came of others since. The
+    /// snapshot is asked for at once: in a quiet market no update comes that it could wait for.
+    pub(super) fn notice_quiet_channel(&mut self, now: Nanos, others: Nanos) {
+        if others > self.book_heard && self.quiet_at().is_some_and(|at| now >= at) {
+            self.book_heard = now;
+            self.channels_silent += 1;
+            self.fall_silent();
+            (self.wants_channel, self.wants_snapshot, self.asked) = (true, true, Some(now));
         }
     }
 
@@ -443,6 +474,9 @@ impl FeedHandler for BinanceFeed {
         if source == Source::FIGURES {
             return;
         }
+        if kind == FrameKind::Depth {
+            self.book_heard = received;
+        }
         self.note_line(received, source, has_changed);
         self.restarts += u64::from(has_begun_again);
         if self.depth.counters().gaps > gaps || has_begun_again {
@@ -530,6 +564,9 @@ impl FeedHandler for BinanceFeed {
     }
 
     fn poll_request(&mut self) -> Option<FeedRequest> {
+        if core::mem::replace(&mut self.wants_channel, false) {
+            return Some(FeedRequest::Channel(self.config.instrument.id()));
+        }
         let wants = core::mem::replace(&mut self.wants_snapshot, false);
         self.requests += u64::from(wants);
         self.has_just_asked |= wants;
@@ -568,6 +605,7 @@ impl FeedHandler for BinanceFeed {
             snapshots: depth.snapshots,
             lines: self.lines,
             silences: self.silences,
+            channels_silent: self.channels_silent,
             requests: self.requests,
             malformed: self.malformed,
             crossed: self.crossed,

@@ -208,7 +208,10 @@ impl FeedHandler for BinanceFeeds {
         if now.since(self.heard) >= self.silence {
             self.feeds.iter_mut().for_each(BinanceFeed::line_is_silent);
         }
-        self.feeds.iter_mut().for_each(|feed| feed.handle_timeout(now));
+        for feed in &mut self.feeds {
+            feed.handle_timeout(now);
+            feed.notice_quiet_channel(now, self.heard);
+        }
     }
 
     fn handle_disconnect(&mut self, now: Nanos, source: Source) {
@@ -220,7 +223,10 @@ impl FeedHandler for BinanceFeeds {
 
     fn poll_timeout(&self) -> Option<Nanos> {
         let of_any = self.feeds.iter().filter_map(FeedHandler::poll_timeout).min()?;
-        Some(of_any.min(self.heard + self.silence))
+        let quiet = self.feeds.iter().filter_map(BinanceFeed::quiet_at);
+        // One that was not given up when it was due is due when something comes.
+        let quiet = quiet.filter(|at| *at > self.heard).min().unwrap_or(of_any);
+        Some(of_any.min(quiet).min(self.heard + self.silence))
     }
 
     /// One after the other: each request costs weight at the venue.
@@ -265,6 +271,7 @@ impl FeedHandler for BinanceFeeds {
             sum.gaps += one.gaps;
             sum.snapshots += one.snapshots;
             sum.silences += one.silences;
+            sum.channels_silent += one.channels_silent;
             sum.requests += one.requests;
             sum.malformed += one.malformed;
             sum.crossed += one.crossed;

@@ -47,6 +47,8 @@ pub(crate) struct FollowedBook {
     pub(crate) staleness: Staleness,
     /// When a snapshot was asked for, or a new connection was to bring one.
     pub(crate) asked: Nanos,
+    /// When its channel brought something.
+    pub(crate) heard: Nanos,
     /// The number of the last trade; 0 when there was none.
     pub(crate) last_trade: u64,
     /// As they were told last.
@@ -81,6 +83,7 @@ impl FollowedBook {
             chain: BookChain::default(),
             staleness: Staleness::Joining,
             asked: now,
+            heard: now,
             last_trade: 0,
             soundness: Soundness::Stale(Staleness::Joining),
             top: BestPrices::default(),

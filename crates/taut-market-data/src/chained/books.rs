@@ -1,6 +1,7 @@
 //! All the books of a feed: what frames do to them, and what is told and asked for.
 
 mod more;
+mod silent;
 
 use alloc::vec::Vec;
 
@@ -10,6 +11,7 @@ use taut_types::{InstrumentError, InstrumentId, Nanos};
 use super::book::{Faults, FollowedBook, FrameLevel};
 use super::chain::{BookChain, Link, Placement};
 use super::instruments::{ChainConfig, NamedInstrument};
+use super::quiet::Quiet;
 use super::work::WorkList;
 use crate::event::{
     BestPrices, EventKind, MarketSink, SequenceRange, Soundness, Staleness, Statistic, Trade,
@@ -59,6 +61,8 @@ pub struct ChainedBooks {
     /// Books whose snapshot is to be asked for.
     wanted: WorkList,
     silence: Nanos,
+    /// Channels that are quiet while others are not, if they are looked for.
+    quiet: Option<Quiet>,
     snapshot_interval: Nanos,
     /// When a snapshot that did not come is asked for again; nothing while none is missing.
     retry: Option<Nanos>,
@@ -97,7 +101,7 @@ const INSTRUMENTS_MAX: u32 = 1 << 20;
 
 impl ChainedBooks {
     pub(super) fn new(config: &ChainConfig<'_>, now: Nanos) -> Result<Self, InstrumentError> {
-        let ChainConfig { instruments, level_capacity, silence, snapshot_interval } = *config;
+        let ChainConfig { instruments, level_capacity, silence, snapshot_interval, .. } = *config;
         let count = instruments.len();
         let ids = || instruments.iter().map(|listed| listed.instrument.id().0);
         let id_max = ids().max().unwrap_or(0);
@@ -120,6 +124,7 @@ impl ChainedBooks {
             untold: WorkList::new(count),
             wanted: WorkList::new(count),
             silence,
+            quiet: config.channel_silence.map(|longest| Quiet::new(longest, now)),
             snapshot_interval,
             retry: (count > 0).then_some(now + snapshot_interval),
             is_silent: false,
@@ -178,6 +183,7 @@ impl ChainedBooks {
         sink: &mut impl MarketSink,
     ) -> bool {
         let Some(book) = self.books.get_mut(place) else { return false };
+        book.heard = frame.received;
         let mut faults = match book.chain.place(frame.source, frame.link) {
             placement @ (Placement::Apply | Placement::Replace) => {
                 self.counters.applied += 1;
@@ -415,6 +421,7 @@ impl ChainedBooks {
                 }
             }
         }
+        self.notice_quiet_channels(now);
         self.ask_again(now);
     }
 
@@ -460,7 +467,8 @@ impl ChainedBooks {
         let first = lines.map(|(heard, _)| *heard).min();
         let first = first.or_else(|| self.heard.iter().copied().max()).unwrap_or_default();
         let silence = (!self.is_silent).then_some(first + self.silence);
-        [silence, self.retry].into_iter().flatten().min()
+        let quiet = self.quiet.as_ref().map(Quiet::due);
+        [silence, quiet, self.retry].into_iter().flatten().min()
     }
 
     /// A book whose snapshot is to be asked for.

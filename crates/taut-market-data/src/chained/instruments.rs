@@ -30,6 +30,10 @@ pub struct ChainConfig<'a> {
     /// Heartbeats and answers do not count. A line that is silent while the other one is not is
     /// given up until it brings something again.
     pub silence: Nanos,
+    /// When the channel of a book brings nothing for so long while the venue says other things, the
+    /// venue may have lost the subscription: the book is stale, and its channel subscribed to anew.
+    /// Without it a quiet channel is a quiet market.
+    pub channel_silence: Option<Nanos>,
     /// The time between two requests for a book's snapshot.
     pub snapshot_interval: Nanos,
 }
@@ -42,6 +46,7 @@ impl<'a> ChainConfig<'a> {
             instruments,
             level_capacity: 1 << 13,
             silence: Nanos::from_secs(10),
+            channel_silence: None,
             snapshot_interval: Nanos::from_secs(5),
         }
     }

@@ -100,7 +100,7 @@ impl Rig {
         asked
             .map(|request| match request {
                 FeedRequest::Snapshot(id) => id,
-                FeedRequest::Packets(_) => panic!("{request:?}"),
+                FeedRequest::Packets(_) | FeedRequest::Channel(_) => panic!("{request:?}"),
             })
             .collect()
     }

@@ -53,6 +53,39 @@ fn a_book_ends_with_its_connection_and_one_that_crosses_is_stale() {
 }
 
 #[test]
+fn a_channel_that_says_nothing_while_others_do_is_subscribed_to_anew() {
+    let (symbol, lot) = (Symbol::new(b"BTC").unwrap(), Qty { mantissa: 1, decimals: 0 });
+    let instrument = Instrument::new(ID, symbol, Price(2), lot).unwrap();
+    let instruments = [NamedInstrument { name: b"BTC-USDT", instrument }];
+    let (level_capacity, longest) = (8, Nanos::from_secs(60));
+    let (channel_silence, silence) = (Some(longest), Nanos::from_secs(100));
+    let config = ChainConfig::new(&instruments);
+    let config = ChainConfig { level_capacity, silence, channel_silence, ..config };
+    let mut feed = OkxFeed::new(&config, Nanos::ZERO).unwrap();
+    let mut told = |at: i64, frame: &str| {
+        let (now, mut sink) = (Nanos::from_secs(at), |_: &Context<'_>, _: &Event| {});
+        if let Some(frame) = feed.decode(now, Source::LINE_A, frame.as_bytes()) {
+            feed.apply(frame, &mut sink);
+        }
+        feed.handle_timeout(now);
+        feed.recover(now, &mut sink);
+        (feed.soundness(ID), feed.poll_request().is_some(), feed.counters().channels_silent)
+    };
+    let arg = r#""arg":{"channel":"mark-price","instId":"BTC-USDT"}"#;
+    let mark = format!(r#"{{{arg},"data":[{{"instId":"BTC-USDT","markPx":"9","ts":"1"}}]}}"#);
+    let silent = Soundness::Stale(Staleness::Silent);
+    assert_eq!(told(10, &book("snapshot", [-1, 5], "9", 0)), (Soundness::Sound, false, 0));
+    // Where nothing comes, it is the connection's silence.
+    assert_eq!(told(80, ""), (Soundness::Sound, false, 0));
+    assert_eq!(told(81, &mark), (Soundness::Sound, false, 0), "it was looked at just now");
+    assert_eq!(told(90, &mark), (silent, true, 1));
+    assert_eq!(told(91, &book("snapshot", [-1, 9], "9", 0)), (Soundness::Sound, false, 1));
+    // What the venue says when nothing changes is something.
+    assert_eq!(told(140, &book("update", [9, 9], "9", 0)), (Soundness::Sound, false, 1));
+    assert_eq!(told(190, &mark), (Soundness::Sound, false, 1));
+}
+
+#[test]
 fn a_page_for_people_is_counted_and_changes_nothing() {
     let mut feed = feed(b"BTC-USDT");
     take(&mut feed, &book("snapshot", [-1, 5], "9", 0));

@@ -337,6 +337,7 @@ fn stream_feed(
              \"params\":{{\"symbol\":\"{symbol}\",\"limit\":{}}}}}",
             asked.unwrap_or(5_000)
         )],
+        books: Vec::new(),
         snapshot_limits: SnapshotLimits::of_levels(asked.unwrap_or(5_000)),
         symbols: None,
         silence: Nanos::from_secs(10),

@@ -144,6 +144,9 @@ pub struct BinanceKeys {
     pub snapshot_levels: u32,
     /// A stream that brings nothing for so long is silent, in milliseconds.
     pub silence_ms: u32,
+    /// A book whose channel brings nothing for so long while others do is stale, and its channel
+    /// subscribed to anew, in milliseconds; 0 for never.
+    pub channel_silence_ms: u32,
     /// The order session asks the venue's time so often, and is given up after three times without
     /// a word.
     pub heartbeat_seconds: u32,
@@ -192,6 +195,7 @@ impl Default for BinanceKeys {
             best_levels: 0,
             snapshot_levels: 1_000,
             silence_ms: 10_000,
+            channel_silence_ms: 0,
             heartbeat_seconds: 30,
             window_ms: orders.window_ms as u32,
             self_trade: SelfTradeRule::default(),

@@ -131,6 +131,9 @@ pub struct DeribitKeys {
     /// The market data's connection is given up when it brings no data for so long, in
     /// milliseconds.
     pub silence_ms: u32,
+    /// A book whose channel brings nothing for so long while others do is stale, and its channel
+    /// subscribed to anew, in milliseconds; 0 for never.
+    pub channel_silence_ms: u32,
     /// Orders, edits and cancels that the account may send a second, and at once.
     pub orders_per_second: u32,
     /// See `orders_per_second`.
@@ -163,6 +166,7 @@ impl Default for DeribitKeys {
             owns_account: json.owns_account,
             heartbeat_seconds: 30,
             silence_ms: 30_000,
+            channel_silence_ms: 0,
             orders_per_second: json.orders.per_second,
             orders_burst: json.orders.burst,
             kept_for_cancels: json.kept_for_cancels,

@@ -90,6 +90,9 @@ pub struct OkxKeys {
     /// The market data's connection is given up when it brings no data for so long, in
     /// milliseconds.
     pub silence_ms: u32,
+    /// A book whose channel brings nothing for so long while others do is stale, and its channel
+    /// subscribed to anew, in milliseconds; 0 for never.
+    pub channel_silence_ms: u32,
     /// Orders and amendments a second, and at once; cancels have as many of their own.
     pub orders_per_second: u32,
     /// See `orders_per_second`.
@@ -118,6 +121,7 @@ impl Default for OkxKeys {
             self_trade: OkxSelfTradeRule::default(),
             heartbeat_seconds: 20,
             silence_ms: 30_000,
+            channel_silence_ms: 0,
             orders_per_second: orders.orders.per_second,
             orders_burst: orders.orders.burst,
             questions_per_second: orders.questions.per_second,

@@ -14,7 +14,9 @@ use taut_oms::Rate;
 use taut_types::{Instrument, Nanos};
 
 use super::address::{Named, Served, WebSocketAt, look_up, trust, url_mistake, web_socket};
-use super::parts::{Connections, MarketData, OrderRoute, config, refused};
+use super::parts::{
+    Connections, MarketData, OrderRoute, channel_silence, channel_silence_mistake, config, refused,
+};
 use crate::error::RunnerError;
 use crate::mistakes::Mistake;
 use crate::service::binance::{
@@ -58,6 +60,8 @@ impl BinanceKeys {
         if self.silence_ms == 0 {
             mistakes.push(Mistake::new("binance.silence_ms", 0, "above 0"));
         }
+        let key = "binance.channel_silence_ms";
+        mistakes.extend(channel_silence_mistake(key, self.channel_silence_ms));
         if let Some(ca) = self.ca.as_ref().filter(|ca| !ca.is_file()) {
             let remedy = "a file of certificates in PEM";
             mistakes.push(Mistake::new("binance.ca", ca.display(), remedy));
@@ -443,6 +447,7 @@ impl BinanceKeys {
             level_capacity: file.gateway.levels,
             updates_kept_max: UPDATES_KEPT,
             silence: Nanos::from_millis(self.silence_ms.into()),
+            channel_silence: channel_silence(self.channel_silence_ms),
             snapshot_limit: Some(self.snapshot_levels as usize),
             ..BinanceConfig::new(*instrument)
         };
@@ -451,6 +456,7 @@ impl BinanceKeys {
         let mut handler = BinanceFeeds::new(&configs, now)
             .map_err(|error| RunnerError::run("[[instruments]]", error))?;
         handler.reserve_instruments(file.instruments_max().saturating_sub(instruments.len()));
+        let books = names.iter().filter_map(|name| symbols.streams_of(name).next()).collect();
         let request = |(number, name): (usize, &&str)| symbols.snapshot_request_of(number, name);
         let tls = stream.tls.clone().or_else(|| snapshot.tls.clone());
         let mut stream = at(stream);
@@ -463,6 +469,7 @@ impl BinanceKeys {
             snapshot: at(snapshot),
             figures,
             snapshot_requests: names.iter().enumerate().map(request).collect(),
+            books,
             snapshot_limits: self.snapshot_limits(),
             symbols: Some(symbols.clone()),
             silence: Nanos::from_millis(self.silence_ms.into()),

@@ -14,7 +14,9 @@ use taut_oms::Rate;
 use taut_types::{Instrument, InstrumentError, Nanos};
 
 use super::address::{Named, Served, WebSocketAt, look_up, trust, url_mistake, web_socket};
-use super::parts::{Connections, MarketData, OrderRoute, config, refused};
+use super::parts::{
+    Connections, MarketData, OrderRoute, channel_silence, channel_silence_mistake, config, refused,
+};
 use crate::error::RunnerError;
 use crate::mistakes::Mistake;
 use crate::service::deribit::{
@@ -41,6 +43,8 @@ impl DeribitKeys {
         for (key, _) in not_zero.iter().filter(|(_, value)| *value == 0) {
             mistakes.push(Mistake::new(&format!("deribit.{key}"), 0, "above 0"));
         }
+        let key = "deribit.channel_silence_ms";
+        mistakes.extend(channel_silence_mistake(key, self.channel_silence_ms));
         mistakes.extend(self.book_mistakes());
         if self.heartbeat_seconds < 10 {
             let value = self.heartbeat_seconds;
@@ -305,6 +309,7 @@ impl DeribitKeys {
         let chain = ChainConfig {
             level_capacity: file.gateway.levels,
             silence: self.silence(),
+            channel_silence: channel_silence(self.channel_silence_ms),
             ..ChainConfig::new(&named)
         };
         build(&chain).map_err(|error| RunnerError::run("[[instruments]]", error))

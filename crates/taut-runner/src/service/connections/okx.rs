@@ -10,7 +10,9 @@ use taut_oms::Rate;
 use taut_types::{Instrument, Nanos};
 
 use super::address::{Found, Named, Served, look_up, trust, url_mistake, web_socket};
-use super::parts::{Connections, MarketData, OrderRoute, config, refused};
+use super::parts::{
+    Connections, MarketData, OrderRoute, channel_silence, channel_silence_mistake, config, refused,
+};
 use crate::error::RunnerError;
 use crate::mistakes::Mistake;
 use crate::service::file::GatewayFile;
@@ -41,6 +43,8 @@ impl OkxKeys {
         for (key, _) in not_zero.iter().filter(|(_, value)| *value == 0) {
             mistakes.push(Mistake::new(&format!("okx.{key}"), 0, "above 0"));
         }
+        let key = "okx.channel_silence_ms";
+        mistakes.extend(channel_silence_mistake(key, self.channel_silence_ms));
         if self.heartbeat_seconds > 25 {
             let remedy = "at most 25: the venue ends a connection after half a minute of silence";
             let value = self.heartbeat_seconds;
@@ -191,6 +195,7 @@ impl OkxKeys {
         let chain = ChainConfig {
             level_capacity: file.gateway.levels,
             silence,
+            channel_silence: channel_silence(self.channel_silence_ms),
             ..ChainConfig::new(&named)
         };
         let mut handler = OkxFeed::new(&chain, now)

@@ -11,6 +11,7 @@ use taut_types::Nanos;
 
 use super::tap::Tap;
 use crate::error::RunnerError;
+use crate::mistakes::Mistake;
 use crate::service::file::GatewayFile;
 use crate::service::journal::JournalKeys;
 
@@ -78,4 +79,15 @@ pub fn refused(config: &GatewayConfig, error: GatewayError) -> RunnerError {
         }
         (error, _) => error.to_string(),
     })
+}
+
+/// How long a book's channel may be quiet while others are not; nothing where that is not looked
+/// for.
+pub(super) fn channel_silence(ms: u32) -> Option<Nanos> {
+    (ms > 0).then(|| Nanos::from_millis(ms.into()))
+}
+
+pub(super) fn channel_silence_mistake(key: &str, ms: u32) -> Option<Mistake> {
+    let remedy = "0, which is never, or at least 1000: a market may be quiet";
+    (1..1_000).contains(&ms).then(|| Mistake::new(key, ms, remedy))
 }

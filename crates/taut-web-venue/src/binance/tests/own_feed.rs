@@ -1,30 +1,33 @@
 //! taut's own handler of the venue's streams keeps the engine's book here, too.
 
 use taut_engine::{Command, Engine, NewOrder};
-use taut_market_data::binance::{BinanceConfig, BinanceFeed, Encoding};
-use taut_market_data::{Context, Event, FeedHandler, FeedRequest, Source};
+use taut_market_data::binance::{BinanceConfig, BinanceFeed, BinanceFeeds, Encoding};
+use taut_market_data::{Context, Event, FeedHandler, FeedRequest, Soundness, Source, Staleness};
 use taut_types::{
     HalfTicks, Instrument, InstrumentId, Lots, Nanos, OrderId, Price, Qty, Side, Symbol,
 };
 
-use super::rig::{FUTURES, Rig, SYMBOL, handshake, with_futures};
+use super::rig::{FUTURES, Rig, SYMBOL, handshake, settings, with_futures};
 use crate::binance::Binance;
 use crate::faults::{Faults, Faulty};
 use crate::front::{Front, HttpRequest};
 
 const ID: InstrumentId = InstrumentId(7);
 
-fn feed(now: Nanos, encoding: Encoding) -> BinanceFeed {
+fn config(encoding: Encoding) -> BinanceConfig {
     let symbol = Symbol::new(SYMBOL.as_bytes()).expect("a symbol");
     let (tick, lot) = (Price::parse(b"0.01").expect("a tick"), Qty { mantissa: 1, decimals: 5 });
     let instrument = Instrument::new(ID, symbol, tick, lot).expect("an instrument");
-    let config = BinanceConfig {
+    BinanceConfig {
         encoding,
         level_capacity: 256,
         snapshot_limit: Some(5_000),
         ..BinanceConfig::new(instrument)
-    };
-    BinanceFeed::new(&config, now).expect("a handler")
+    }
+}
+
+fn feed(now: Nanos, encoding: Encoding) -> BinanceFeed {
+    BinanceFeed::new(&config(encoding), now).expect("a handler")
 }
 
 fn take(now: Nanos, feed: &mut BinanceFeed, source: Source, frame: &[u8]) {
@@ -118,6 +121,114 @@ fn keeps_the_engines_book(encoding: Encoding, target: &str) {
     assert!(compared > 250, "{compared}");
     assert_eq!(snapshots, 1, "the chain never broke");
     assert_eq!(feed.counters().malformed, 0);
+}
+
+/// Two symbols on a connection; of the first one the stream is lost.
+#[test]
+fn a_stream_that_falls_silent_alone_is_asked_for_anew_where_that_is_looked_for() {
+    const NAMES: [&str; 2] = [SYMBOL, "ETHUSDT"];
+    for channel_silence in [None, Some(Nanos::from_secs(3))] {
+        let front = Faulty::new(Binance::new(&settings()).expect("settings"), Faults::default());
+        let mut rig = crate::rig::Rig::of(front, NAMES.len());
+        let configs = [(0, NAMES[0]), (1, NAMES[1])].map(|(id, name)| {
+            let BinanceConfig { instrument, .. } = config(Encoding::Json);
+            let instrument = instrument.with_id(InstrumentId(id));
+            (name, BinanceConfig { instrument, channel_silence, ..config(Encoding::Json) })
+        });
+        let mut feed = BinanceFeeds::new(&configs, rig.now.mono).expect("handlers");
+        let streams = "/stream?streams=btcusdt@depth@100ms/ethusdt@depth@100ms";
+        assert_eq!(rig.front.open(rig.now, 1, &handshake("", streams, "")), Ok(()));
+        let take = |now: Nanos, feed: &mut BinanceFeeds, source, frame: &[u8]| {
+            let mut sink = |_: &Context<'_>, _: &Event| {};
+            if let Some(frame) = feed.decode(now, source, frame) {
+                feed.apply(frame, &mut sink);
+            }
+            feed.recover(now, &mut sink);
+        };
+        // Time passes in which the second symbol moves, and the first one, too, or not; how often
+        // its stream was asked for.
+        let pass = |rig: &mut crate::rig::Rig<Faulty<Binance>>,
+                    feed: &mut BinanceFeeds,
+                    both: bool| {
+            let mut asked = 0;
+            for _ in 0..40 {
+                for place in 0..2 {
+                    if place == 0 && !both {
+                        continue;
+                    }
+                    rig.next_id += 1;
+                    let price = HalfTicks(2 * (299_900 + (rig.next_id % 20).cast_signed()));
+                    let id = OrderId(rig.next_id);
+                    let order = NewOrder::limit(id, 1, Side::Buy, price, Lots(1));
+                    let mut events = Vec::new();
+                    rig.engines[place]
+                        .execute(Command::New(order), &mut |event| events.push(event));
+                    rig.front.on_events(rig.now, place, &events);
+                }
+                rig.pass(100);
+                for text in rig.texts.remove(&1).unwrap_or_default() {
+                    if text.starts_with("{\"stream\"") {
+                        take(rig.now.mono, feed, Source::LINE_A, text.as_bytes());
+                    }
+                }
+                feed.handle_timeout(rig.now.mono);
+                feed.recover(rig.now.mono, &mut |_: &Context<'_>, _: &Event| {});
+                while let Some(request) = feed.poll_request() {
+                    match request {
+                        FeedRequest::Channel(InstrumentId(0)) => {
+                            let silent = Soundness::Stale(Staleness::Silent);
+                            assert_eq!(feed.soundness(InstrumentId(0)), silent);
+                            for method in ["UNSUBSCRIBE", "SUBSCRIBE"] {
+                                let params = r#"["btcusdt@depth@100ms"]"#;
+                                let text = format!(
+                                    "{{\"method\":\"{method}\",\"params\":{params},\"id\":1}}"
+                                );
+                                rig.front.text(rig.now, 1, &text);
+                            }
+                            asked += 1;
+                        }
+                        FeedRequest::Snapshot(InstrumentId(id)) => {
+                            let query = format!("symbol={}&limit=5000", NAMES[id as usize]);
+                            let (method, path) = ("GET".to_owned(), "/api/v3/depth".to_owned());
+                            let request =
+                                HttpRequest { method, path, query, ..HttpRequest::default() };
+                            rig.front.request(rig.now, 2, request);
+                            rig.pump();
+                            let book = rig.answers.pop().expect("an answer").body;
+                            let text = format!("{{\"id\":{id},\"status\":200,\"result\":{book}}}");
+                            take(rig.now.mono, feed, Source::SNAPSHOT, text.as_bytes());
+                        }
+                        other => panic!("{other:?}"),
+                    }
+                }
+            }
+            asked
+        };
+        let is_the_engines = |rig: &crate::rig::Rig<Faulty<Binance>>, feed: &BinanceFeeds| {
+            let book = feed.book(InstrumentId(0)).expect("its book");
+            let levels = book.iter(Side::Buy).map(|it| it.lots);
+            levels.eq(rig.engines[0].book().levels(Side::Buy).map(|it| it.lots))
+        };
+        assert_eq!(pass(&mut rig, &mut feed, true), 0);
+        assert!(feed.is_whole() && is_the_engines(&rig, &feed));
+        rig.front.set_faults(Faults { mute: 1_000, ..Faults::default() });
+        let mut events = Vec::new();
+        let order = NewOrder::limit(OrderId(9_999), 1, Side::Buy, HalfTicks(599_000), Lots(1));
+        rig.engines[0].execute(Command::New(order), &mut |event| events.push(event));
+        rig.front.on_events(rig.now, 0, &events);
+        rig.pass(100);
+        rig.front.set_faults(Faults::default());
+        assert_eq!(rig.front.injected, 1);
+        let is_looked_for = channel_silence.is_some();
+        assert_eq!(pass(&mut rig, &mut feed, true), usize::from(is_looked_for));
+        assert_eq!(is_the_engines(&rig, &feed), is_looked_for);
+        assert_eq!(feed.counters().channels_silent, u64::from(is_looked_for));
+        // A market that is quiet looks the same, and its book is sound again without a change.
+        assert_eq!(pass(&mut rig, &mut feed, false), usize::from(is_looked_for));
+        assert_eq!(feed.soundness(InstrumentId(0)), Soundness::Sound);
+        assert_eq!(is_the_engines(&rig, &feed), is_looked_for);
+        assert_eq!((feed.counters().silences, feed.counters().malformed), (0, 0));
+    }
 }
 
 /// A crowd's next order: its ids are used again, so that some of the old ones go.

@@ -3,15 +3,22 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
-use taut_engine::Engine;
+use taut_engine::{Command, Engine, NewOrder};
 use taut_market_data::deribit::{BookChannel, DeribitFeed, DeribitFixFeed};
 use taut_market_data::{
-    ChainConfig, Context, Event, EventKind, FeedHandler, NamedInstrument, Soundness, Source,
+    ChainConfig, Context, Event, EventKind, FeedHandler, FeedRequest, NamedInstrument, Soundness,
+    Source, Staleness,
 };
-use taut_types::{Instrument, InstrumentError, InstrumentId, Nanos, Price, Qty, Side, Symbol};
+use taut_types::{
+    HalfTicks, Instrument, InstrumentError, InstrumentId, Lots, Nanos, OrderId, Price, Qty, Side,
+    Symbol,
+};
 
 use super::fix::log_on;
-use super::rig::{PERPETUAL, Rig};
+use super::rig::{PERPETUAL, Rig, settings};
+use crate::deribit::Deribit;
+use crate::faults::{Faults, Faulty};
+use crate::front::{Front, HttpRequest};
 
 const ID: InstrumentId = InstrumentId(0);
 const DOLLAR: i64 = Price::SCALE;
@@ -131,6 +138,106 @@ fn grouped_books_and_quotes_make_the_engines_best_levels() {
         let counters = own.feed.counters();
         assert_eq!((counters.gaps, counters.malformed, counters.crossed), (0, 0, 0), "{name}");
         assert_eq!(own.feed.poll_request(), None, "{name}");
+    }
+}
+
+const PAIR: &str = "BTC_USDC";
+
+/// Asks about channels, as a client that has lost one does.
+fn ask<F: Front>(rig: &mut crate::rig::Rig<F>, method: &str, names: &[&str]) {
+    let channels: Vec<String> = names.iter().map(|name| format!("book.{name}.100ms")).collect();
+    let params = json!({"channels": channels});
+    let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+    rig.front.text(rig.now, 3, &request.to_string());
+    rig.pump();
+}
+
+/// The crowd bids in the market of this place.
+fn bid<F: Front>(rig: &mut crate::rig::Rig<F>, place: usize) {
+    rig.next_id += 1;
+    let (id, price) = (rig.next_id, HalfTicks(200_000 + 2 * (rig.next_id % 20).cast_signed()));
+    let order = NewOrder::limit(OrderId(id), 1, Side::Buy, price, Lots(1));
+    let mut events = Vec::new();
+    rig.engines[place].execute(Command::New(order), &mut |event| events.push(event));
+    rig.front.on_events(rig.now, place, &events);
+}
+
+/// A perpetual and a pair, of which the first one's channel is lost; who looks for such channels
+/// notices, and who does not has a book that is not the market's.
+#[test]
+fn a_channel_that_falls_silent_alone_is_subscribed_to_anew_where_that_is_looked_for() {
+    const LONGEST: Nanos = Nanos::from_secs(3);
+    for channel_silence in [None, Some(LONGEST)] {
+        let settings = settings();
+        let front = Faulty::new(Deribit::new(&settings).expect("settings"), Faults::default());
+        let mut rig = crate::rig::Rig::of(front, settings.instruments.len());
+        let listed = [(0, PERPETUAL, "0.5", 10, 0), (1, PAIR, "1", 1, 4)];
+        let listed = listed.map(|(id, name, tick, mantissa, decimals)| {
+            let symbol = Symbol::new(name.as_bytes()).expect("a symbol");
+            let (tick, lot) =
+                (Price::parse(tick.as_bytes()).expect("a tick"), Qty { mantissa, decimals });
+            let instrument = Instrument::new(InstrumentId(id), symbol, tick, lot);
+            NamedInstrument { name: name.as_bytes(), instrument: instrument.expect("steps") }
+        });
+        let snapshot_interval = Nanos::from_secs(1);
+        let config =
+            ChainConfig { channel_silence, snapshot_interval, ..ChainConfig::new(&listed) };
+        let mut feed = DeribitFeed::new(&config, rig.now.mono).expect("a handler");
+        let request = HttpRequest { path: "/ws/api/v2".to_owned(), ..HttpRequest::default() };
+        assert_eq!(rig.front.open(rig.now, 3, &request), Ok(()));
+        ask(&mut rig, "public/subscribe", &[PERPETUAL, PAIR]);
+        // Time passes in which the pair moves, and the perpetual, too, or not; how often the
+        // perpetual's book was asked for.
+        let pass =
+            |rig: &mut crate::rig::Rig<_>, feed: &mut DeribitFeed, millis: i64, both: bool| {
+                let mut asked = 0;
+                for _ in 0..millis / 100 {
+                    bid(rig, 2);
+                    if both {
+                        bid(rig, 0);
+                    }
+                    rig.pass(100);
+                    for text in rig.texts.remove(&3).unwrap_or_default() {
+                        let mut sink = |_: &Context<'_>, _: &Event| {};
+                        if let Some(frame) =
+                            feed.decode(rig.now.mono, Source::LINE_A, text.as_bytes())
+                        {
+                            feed.apply(frame, &mut sink);
+                        }
+                    }
+                    feed.handle_timeout(rig.now.mono);
+                    feed.recover(rig.now.mono, &mut |_: &Context<'_>, _: &Event| {});
+                    assert_eq!(feed.soundness(InstrumentId(1)), Soundness::Sound);
+                    while let Some(request) = feed.poll_request() {
+                        assert_eq!(request, FeedRequest::Snapshot(ID));
+                        assert_eq!(feed.soundness(ID), Soundness::Stale(Staleness::Silent));
+                        ask(rig, "public/unsubscribe", &[PERPETUAL]);
+                        ask(rig, "public/subscribe", &[PERPETUAL]);
+                        asked += 1;
+                    }
+                }
+                asked
+            };
+        let is_the_engines = |rig: &crate::rig::Rig<_>, feed: &DeribitFeed| {
+            let levels = feed.book(ID).expect("its book").iter(Side::Buy).map(|it| it.lots);
+            levels.eq(rig.engines[0].book().levels(Side::Buy).map(|it| it.lots))
+        };
+        assert_eq!(pass(&mut rig, &mut feed, 1_000, true), 0);
+        assert!(feed.is_whole() && is_the_engines(&rig, &feed));
+        rig.front.set_faults(Faults { mute: 1_000, ..Faults::default() });
+        bid(&mut rig, 0);
+        rig.pass(100);
+        rig.front.set_faults(Faults::default());
+        assert_eq!(rig.front.injected, 1);
+        let is_looked_for = channel_silence.is_some();
+        assert_eq!(pass(&mut rig, &mut feed, 4_000, true), usize::from(is_looked_for));
+        assert_eq!(is_the_engines(&rig, &feed), is_looked_for);
+        assert_eq!(feed.soundness(ID), Soundness::Sound);
+        assert_eq!(feed.counters().channels_silent, u64::from(is_looked_for));
+        // A market that is quiet looks the same.
+        assert_eq!(pass(&mut rig, &mut feed, 4_000, false), usize::from(is_looked_for));
+        assert_eq!(feed.soundness(ID), Soundness::Sound);
+        assert_eq!(feed.counters().silences, 0);
     }
 }
 

@@ -89,6 +89,19 @@ fn best_prices_and_best_levels_are_followed_beside_the_book_where_the_file_says_
 }
 
 #[test]
+fn a_quiet_stream_is_looked_for_where_the_file_says_for_how_long() {
+    let is = |value: &str| ("channel_silence_ms = 0", format!("channel_silence_ms = {value}"));
+    let (sole, change) = is("300000");
+    let sole = file(&[&PLAIN[..], &[(sole, &change)]].concat());
+    assert_eq!(wrong(&sole), "");
+    // Which stream is asked for anew.
+    assert_eq!(streams(&sole).books, ["btcusdt@depth@100ms", "ethusdt@depth@100ms"]);
+    let (was, change) = is("999");
+    let told = wrong(&file(&[(was, &change)]));
+    assert!(told.contains("binance.channel_silence_ms = 999: must be 0, which is"), "{told}");
+}
+
+#[test]
 fn streams_are_where_the_venue_has_them_for_their_encoding() {
     let at = |changes: &[(&str, &str)]| {
         let file = file(changes);
