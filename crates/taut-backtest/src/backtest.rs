@@ -108,7 +108,15 @@ impl<'r, X: Exchange> Backtest<'r, X> {
         if stop == Stop::Event {
             limit = self.next_local_at().map_or(limit, |at| limit.min(at));
         }
-        let limit = self.run_exchange(limit.max(self.now), stop != Stop::Time)?;
+        let limit = match self.run_exchange(limit.max(self.now), stop != Stop::Time) {
+            Ok(limit) => limit,
+            Err((at, error)) => {
+                // Ours is as it was at that time.
+                self.run_local(at);
+                self.now = at;
+                return Err(error);
+            }
+        };
         let (rows, responses) = self.run_local(limit);
         let is_over = self.is_over();
         if !is_over || limit < time {
@@ -159,16 +167,22 @@ impl<'r, X: Exchange> Backtest<'r, X> {
         }
     }
 
-    /// Runs the exchange to a time, and says how far it came.
-    fn run_exchange(&mut self, until: i64, stops: bool) -> Result<i64, BacktestError> {
+    /// Runs the exchange to a time, and says how far it came, or when it could not go on.
+    fn run_exchange(&mut self, until: i64, stops: bool) -> Result<i64, (i64, BacktestError)> {
         self.exchange.outbox_mut().allow(until, stops);
         let rows = self.recording.exchange_rows();
         loop {
             let request_at = self.requests.front().map_or(i64::MAX, |(at, _)| *at);
-            self.exchange.take_rows(rows, &mut self.exchange_next, request_at)?;
+            let taken = self.exchange.take_rows(rows, &mut self.exchange_next, request_at);
+            taken.map_err(|error| {
+                let at = rows.get(self.exchange_next).map_or(until, |row| row.exchange_at());
+                (at, error)
+            })?;
             let limit = self.exchange.outbox().limit();
             match self.requests.pop_front_if(|(at, _)| *at <= limit) {
-                Some((at, request)) => self.exchange.take_request(request, at)?,
+                Some((at, request)) => {
+                    self.exchange.take_request(request, at).map_err(|error| (at, error))?;
+                }
                 None => return Ok(limit),
             }
         }

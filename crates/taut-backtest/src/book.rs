@@ -41,8 +41,8 @@ pub(crate) struct Change {
     pub best_after: i64,
 }
 
-/// The key of no price: below all others.
-pub(crate) const NONE: i64 = i64::MIN;
+/// The key of no price: below all others, and with a mirror image above all others.
+pub(crate) const NONE: i64 = -i64::MAX;
 
 /// The key of a tick: greater is better.
 #[inline]

@@ -9,10 +9,13 @@ pub struct Compat {
     /// Ours answers and books each part. (hftbacktest issues 299 and 316.)
     pub partial_fills_unbooked: bool,
     /// A partial fill of exactly what an order has left leaves the order in the queue; the next
-    /// one is [`BacktestError::FilledTwice`](crate::BacktestError::FilledTwice). (Issues 301, 312.)
+    /// one is [`BacktestError::FilledTwice`](crate::BacktestError::FilledTwice). Of what earlier
+    /// partial fills left the dust of floats decides, for which the exchange has to know the lot
+    /// ([`Recording::with_lot`](crate::Recording::with_lot)). (Issues 301, 312.)
     pub keeps_exact_fills: bool,
     /// An order that is entered anew because of a modification has the lots that its sender knew it
-    /// to have left, whatever the modification asks for.
+    /// to have left, whatever the modification asks for, and the response to one that keeps its
+    /// place has the status that the sender knew.
     pub modify_keeps_leaves: bool,
     /// When levels up to a price are cleared, the next best is looked for from two ticks behind it.
     pub clear_skips_a_tick: bool,

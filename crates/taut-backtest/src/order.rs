@@ -39,7 +39,7 @@ pub enum RequestKind {
 }
 
 /// An order. Prices are in ticks, quantities in lots.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Order {
     /// Its owner's number for it.
     pub id: u64,
@@ -72,6 +72,9 @@ pub struct Order {
     pub last_lots: i64,
     /// Whether its last fill was of a resting order.
     pub maker: bool,
+    /// What hftbacktest's floats have left of it, in units and with their dust, which decides
+    /// where [`keeps_exact_fills`](crate::Compat::keeps_exact_fills) is on.
+    pub(crate) float_leaves: f64,
 }
 
 impl Order {
@@ -94,6 +97,7 @@ impl Order {
             last_tick: 0,
             last_lots: 0,
             maker: false,
+            float_leaves: 0.0,
         }
     }
 
@@ -123,7 +127,7 @@ impl Order {
 }
 
 /// A request on its way: what is asked, and the order as its sender knows and wants it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Request {
     /// What is asked.
     pub kind: RequestKind,
@@ -151,7 +155,7 @@ pub enum Answer {
 }
 
 /// What the exchange says about an order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Response {
     /// When it arrived.
     pub at: Nanos,

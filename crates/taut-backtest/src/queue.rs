@@ -87,8 +87,7 @@ impl Probability {
     /// A model for an instrument with this lot.
     #[must_use]
     pub fn new(chance: Chance, lot: Qty) -> Self {
-        let lot = lot.mantissa as f64 / libm::pow(10.0, f64::from(lot.decimals));
-        Self { chance, lot }
+        Self { chance, lot: in_units(lot) }
     }
 
     fn behind(&self, front: f64, back: f64) -> f64 {
@@ -102,6 +101,11 @@ impl Probability {
             Chance::Log2 => ln(b) / ln(a + b),
         }
     }
+}
+
+/// A quantity as the float that its decimal is read as.
+pub(crate) fn in_units(quantity: Qty) -> f64 {
+    quantity.mantissa as f64 / libm::pow(10.0, f64::from(quantity.decimals))
 }
 
 impl QueueModel for Probability {

@@ -4,7 +4,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::ops::RangeInclusive;
 
-use taut_types::Nanos;
+use taut_types::{Nanos, Qty};
 
 use crate::row::{Event, Row, RowKind};
 use crate::{BacktestError, FlatBook};
@@ -19,6 +19,7 @@ pub struct Recording {
     rows: Vec<Row>,
     ticks: RangeInclusive<i64>,
     orders: usize,
+    lot: Qty,
     exchange_end: usize,
     local_end: usize,
     starts_at: i64,
@@ -71,7 +72,21 @@ impl Recording {
         }
         let ticks = if low <= high { low..=high } else { 0..=0 };
         FlatBook::check(&ticks)?;
-        Ok(Self { rows, ticks, orders: numbers.len(), exchange_end, local_end, starts_at })
+        let (orders, lot) = (numbers.len(), Qty::whole(1));
+        Ok(Self { rows, ticks, orders, lot, exchange_end, local_end, starts_at })
+    }
+
+    /// The same, in lots of this quantity. Nothing but
+    /// [`Compat::keeps_exact_fills`](crate::Compat::keeps_exact_fills) depends on it.
+    #[must_use]
+    pub fn with_lot(self, lot: Qty) -> Self {
+        Self { lot, ..self }
+    }
+
+    /// What a lot is; one unit unless it was said.
+    #[must_use]
+    pub const fn lot(&self) -> Qty {
+        self.lot
     }
 
     /// The rows.

@@ -2,6 +2,7 @@
 
 mod differences;
 mod orders;
+mod seeded;
 mod times;
 
 use std::vec::Vec;

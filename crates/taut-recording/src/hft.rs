@@ -140,8 +140,9 @@ pub fn read_rows(path: &Path) -> Result<Vec<HftRow>, FileError> {
 /// When rows are not in order or do not fit; the place is among those that are not left out.
 pub fn recording(rows: &[HftRow], tick: Price, lot: Qty) -> Result<Recording, BacktestError> {
     let tick = tick.0 as f64 / Price::SCALE as f64;
-    let lot = lot.mantissa as f64 / 10f64.powi(i32::from(lot.decimals));
-    Recording::new(rows.iter().filter_map(|row| row.event(tick, lot)))
+    let lot_units = lot.mantissa as f64 / 10f64.powi(i32::from(lot.decimals));
+    let events = rows.iter().filter_map(|row| row.event(tick, lot_units));
+    Ok(Recording::new(events)?.with_lot(lot))
 }
 
 /// The rows of a latency file, `data` of an npz.

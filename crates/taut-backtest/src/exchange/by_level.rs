@@ -34,7 +34,7 @@ impl<Q: QueueModel, L: Latency> LevelExchange<Q, L> {
         compat: Compat,
     ) -> Result<Self, BacktestError> {
         let book = <FlatBook as Market>::new(recording)?;
-        Ok(Self { book, queue, matching: Matching::new(latency, fills, compat) })
+        Ok(Self { book, queue, matching: Matching::new(latency, fills, compat, recording.lot()) })
     }
 
     #[inline]
@@ -109,7 +109,7 @@ impl<Q: QueueModel, L: Latency> LevelExchange<Q, L> {
             }
             let is_whole = match self.matching.fills {
                 FillModel::Whole => true,
-                FillModel::Partial if keeps_exact_fills => past > leaves,
+                FillModel::Partial if keeps_exact_fills => self.is_more(past, side, index),
                 FillModel::Partial => past >= leaves,
             };
             self.matching.fill_resting(side, index, if is_whole { leaves } else { past }, at)?;
@@ -120,6 +120,13 @@ impl<Q: QueueModel, L: Latency> LevelExchange<Q, L> {
             }
         }
         Ok(())
+    }
+
+    /// Whether lots are more than an order has left, by hftbacktest's floats.
+    fn is_more(&mut self, lots: i64, side: Side, index: usize) -> bool {
+        let units = self.matching.units(lots);
+        let own = self.matching.own(side).get(index);
+        own.is_some_and(|own| units > own.order.float_leaves)
     }
 
     fn enter(&mut self, order: Order, kind: RequestKind, at: i64) -> Result<(), BacktestError> {
@@ -147,7 +154,9 @@ impl<Q: QueueModel, L: Latency> Exchange for LevelExchange<Q, L> {
 
     fn take_request(&mut self, request: Request, at: i64) -> Result<(), BacktestError> {
         if request.kind == RequestKind::New {
-            return self.enter(request.order, RequestKind::New, at);
+            let float_leaves = self.matching.units(request.order.leaves);
+            let order = Order { float_leaves, ..request.order };
+            return self.enter(order, RequestKind::New, at);
         }
         let Some((side, index)) = self.matching.find(request.order.id) else {
             self.matching.refuse(request, at);
@@ -160,19 +169,19 @@ impl<Q: QueueModel, L: Latency> Exchange for LevelExchange<Q, L> {
             return Ok(());
         }
         let (tick, lots) = (request.order.tick, request.order.lots);
+        let float_leaves = self.matching.units(lots);
         let own = &mut self.matching.own(side)[index].order;
         if tick != own.tick || lots > own.leaves {
             self.matching.remove(side, index);
             let order = self.matching.entered_anew(&request);
             return self.enter(order, RequestKind::Modify, at);
         }
-        (own.lots, own.leaves) = (lots, lots);
-        (own.status, own.exchange_at) = (Status::Resting, Nanos(at));
-        let order = Order {
-            leaves: lots,
-            status: Status::Resting,
-            exchange_at: Nanos(at),
-            ..request.order
+        (own.lots, own.leaves, own.float_leaves) = (lots, lots, float_leaves);
+        own.exchange_at = Nanos(at);
+        let own = *own;
+        let order = match self.matching.compat.modify_keeps_leaves {
+            true => Order { leaves: lots, exchange_at: Nanos(at), float_leaves, ..request.order },
+            false => own,
         };
         self.matching.answer(Answer::Modified, Some(RequestKind::Modify), order);
         Ok(())

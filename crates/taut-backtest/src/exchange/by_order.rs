@@ -31,7 +31,7 @@ impl<L: Latency> OrderExchange<L> {
         compat: Compat,
     ) -> Result<Self, BacktestError> {
         let market = <OrderLevels as Market>::new(recording)?;
-        Ok(Self { market, matching: Matching::new(latency, fills, compat) })
+        Ok(Self { market, matching: Matching::new(latency, fills, compat, recording.lot()) })
     }
 
     #[inline]

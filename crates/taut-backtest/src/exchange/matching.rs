@@ -2,12 +2,13 @@
 
 use alloc::vec::Vec;
 
-use taut_types::{Nanos, OrderType, Side, TimeInForce};
+use taut_types::{Nanos, OrderType, Qty, Side, TimeInForce};
 
 use super::fill_model::FillModel;
 use super::outbox::Outbox;
 use crate::book::{NONE, key, tick};
 use crate::order::{Answer, Order, Request, RequestKind, Status};
+use crate::queue::in_units;
 use crate::{BacktestError, Compat, FlatBook, Latency};
 
 /// An own order in the book.
@@ -36,10 +37,12 @@ pub struct Matching<P, L> {
     pub outbox: Outbox<L>,
     pub fills: FillModel,
     pub compat: Compat,
+    /// A lot in units, for floats of hftbacktest.
+    pub lot: f64,
 }
 
 impl<P: Copy, L: Latency> Matching<P, L> {
-    pub fn new(latency: L, fills: FillModel, compat: Compat) -> Self {
+    pub fn new(latency: L, fills: FillModel, compat: Compat, lot: Qty) -> Self {
         Self {
             own: [Vec::new(), Vec::new()],
             span: [(i64::MAX, NONE); 2],
@@ -47,6 +50,7 @@ impl<P: Copy, L: Latency> Matching<P, L> {
             outbox: Outbox::new(latency),
             fills,
             compat,
+            lot: in_units(lot),
         }
     }
 
@@ -136,6 +140,7 @@ impl<P: Copy, L: Latency> Matching<P, L> {
         let order = &mut own.order;
         let tick = order.tick;
         apply_fill(order, self.fills, true, tick, lots, at)?;
+        order.float_leaves -= lots as f64 * self.lot;
         self.outbox.say(Answer::Filled, None, order);
         Ok(())
     }
@@ -299,7 +304,16 @@ impl<P: Copy, L: Latency> Matching<P, L> {
     pub fn entered_anew(&self, request: &Request) -> Order {
         let order = request.order;
         let leaves = if self.compat.modify_keeps_leaves { order.leaves } else { order.lots };
-        Order { leaves, ..order }
+        let float_leaves = match self.compat.modify_keeps_leaves {
+            true => order.float_leaves,
+            false => self.units(order.lots),
+        };
+        Order { leaves, float_leaves, ..order }
+    }
+
+    /// Lots in units.
+    pub fn units(&self, lots: i64) -> f64 {
+        lots as f64 * self.lot
     }
 
     /// Tells that an order rests, unless it is known from what it took.

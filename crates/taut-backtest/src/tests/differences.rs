@@ -1,7 +1,7 @@
 //! Each point of [`Compat`], as we have it and as hftbacktest has it.
 
 use super::*;
-use taut_types::TimeInForce;
+use taut_types::{Qty, TimeInForce};
 
 const OURS: Compat = Compat::NONE;
 
@@ -63,6 +63,46 @@ fn a_modification_asks_for_what_is_open_or_keeps_what_was_left() {
         backtest.trader().modify(1, 99, 7).expect("a modification");
         let heard = run(&mut backtest, 200);
         assert_eq!(short(&heard), [(1, Answer::Modified, 0), (1, Answer::Filled, filled)]);
+    }
+}
+
+#[test]
+fn the_dust_of_floats_decides_whether_an_exact_fill_is_one() {
+    // As floats, five tenths less two are less than three tenths, six less two more than four.
+    for (lots, goes) in [(5, true), (4, false), (6, false)] {
+        let rows = [
+            trade(100, Side::Sell, 99, 12),
+            trade(200, Side::Sell, 99, lots - 2),
+            trade(300, Side::Sell, 99, 1),
+        ];
+        let recording = market(&rows).with_lot(Qty { mantissa: 1, decimals: 1 });
+        let compat = Compat { keeps_exact_fills: true, ..OURS };
+        let mut backtest = by_level(&recording, FillModel::Partial, compat);
+        run(&mut backtest, 10);
+        backtest.trader().send(Order::limit(1, Side::Buy, 99, lots)).expect("an order");
+        run(&mut backtest, 250);
+        assert_eq!(backtest.trader().order(1).map(|order| order.status), Some(Status::Filled));
+        let stopped = backtest.run_until(Nanos(400), Stop::Time);
+        assert_eq!(stopped.is_ok(), goes, "{lots}");
+        assert_eq!(backtest.now(), Nanos(if goes { 400 } else { 300 }));
+    }
+}
+
+#[test]
+fn a_modification_in_place_tells_how_the_order_stands_or_how_its_sender_knew_it() {
+    let recording = market(&[trade(100, Side::Sell, 99, 12)]);
+    for (modify_keeps_leaves, status) in [(false, Status::PartlyFilled), (true, Status::Resting)] {
+        let compat = Compat { modify_keeps_leaves, ..OURS };
+        let mut backtest = by_level(&recording, FillModel::Partial, compat);
+        run(&mut backtest, 10);
+        backtest.trader().send(Order::limit(1, Side::Buy, 99, 9)).expect("an order");
+        run(&mut backtest, 100);
+        // Its fill is not known here.
+        backtest.trader().modify(1, 99, 3).expect("a modification");
+        let heard = run(&mut backtest, 200);
+        assert_eq!(short(&heard), [(1, Answer::Filled, 2), (1, Answer::Modified, 0)]);
+        let order = heard[1].order;
+        assert_eq!((order.status, order.lots, order.leaves), (status, 3, 3));
     }
 }
 

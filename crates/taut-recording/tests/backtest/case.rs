@@ -109,10 +109,12 @@ impl Case {
 
     /// The events, read or converted, checked by the digest of their bytes.
     pub fn events(&self, folder: &Path) -> Option<Vec<HftRow>> {
+        let file = folder.join("events").join(&self.events);
         let mut rows = match self.events.as_str() {
+            _ if file.exists() => hft::read_rows(&file).expect("events"),
             "aapl.npz" => convert::lobster(&workload(convert::LOBSTER)?),
             "usdm_btc.npz" => convert::binance(&workload(convert::BINANCE)?),
-            file => hft::read_rows(&folder.join("events").join(file)).expect("events"),
+            other => panic!("{}: no events {other}", self.name),
         };
         if let Some((from, to)) = self.rows {
             rows = rows[from..to].to_vec();

@@ -117,6 +117,7 @@ impl Strategy for Grid<'_> {
     }
 
     fn act(&mut self, trader: &mut Trader<'_>) -> Result<Nanos, BacktestError> {
+        self.log.end_instant();
         self.steps += 1;
         if self.steps.is_multiple_of(self.every) {
             let line = &self.case.equity[self.samples];

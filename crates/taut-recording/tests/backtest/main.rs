@@ -59,9 +59,14 @@ fn with_latency<L: Latency>(case: &Case, recording: &Recording, latency: L, chec
 
 /// Runs a check over a case, unless something of it is not there.
 fn run(name: &str, check: &impl Check) {
-    let Some(folder) = workload("workloads/backtest") else { return };
-    let case = Case::read(&folder, name);
-    let Some(rows) = case.events(&folder) else { return };
+    if let Some(folder) = workload("workloads/backtest") {
+        run_in(&folder, name, check);
+    }
+}
+
+fn run_in(folder: &Path, name: &str, check: &impl Check) {
+    let case = Case::read(folder, name);
+    let Some(rows) = case.events(folder) else { return };
     let recording = hft::recording(&rows, case.instrument.tick(), case.instrument.lot());
     let recording = recording.unwrap_or_else(|error| panic!("{name}: {error}"));
     drop(rows);
@@ -98,4 +103,20 @@ cases! {
     a_grid_decides_alike: "btc-grid", grid::Decides;
     a_grid_with_measured_latencies_decides_alike: "btc-power3-intp", grid::Decides;
     a_grid_over_the_whole_capture_decides_alike: "full-btc-grid", grid::Decides;
+}
+
+/// Other cases than those of the workload, in a folder that is laid out like it.
+#[test]
+#[ignore = "needs TAUT_BACKTEST_CASES=FOLDER"]
+fn cases_of_a_folder_are_answered_alike() {
+    let folder = std::env::var("TAUT_BACKTEST_CASES").expect("TAUT_BACKTEST_CASES=FOLDER");
+    let folder = Path::new(&folder);
+    let cases = std::fs::read_dir(folder.join("cases")).expect("cases");
+    let mut names: Vec<_> = cases.map(|case| case.expect("a file").path()).collect();
+    names.sort();
+    assert!(!names.is_empty(), "no cases");
+    for path in names {
+        let name = path.file_stem().and_then(|name| name.to_str()).expect("a name");
+        run_in(folder, name, &replay::Replay);
+    }
 }

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use taut_backtest::{
-    Answer, Backtest, Exchange, Order, Recording, Response, Status, Stop, Stopped, Trader,
+    Answer, Backtest, BacktestError, Exchange, Order, Recording, Response, Status, Stop, Stopped,
+    Trader,
 };
 use taut_types::{Nanos, Side, TimeInForce};
 
@@ -21,12 +22,24 @@ impl Check for Replay {
         let (mut command, mut sample) = (commands.next(), equity.next());
         loop {
             let next = [command, sample].into_iter().flatten().map(|line| time(line)).min();
-            let stopped = backtest.run_until(next.unwrap_or(Nanos::MAX), Stop::Time).expect("rows");
+            let stopped = backtest.run_until(next.unwrap_or(Nanos::MAX), Stop::Time);
             while let Some(response) = backtest.poll_response() {
                 log.hear(case, &response);
             }
+            log.end_instant();
+            if let Err(BacktestError::FilledTwice(id)) = stopped {
+                // The referee ends with its error 14 there, and so do we.
+                assert_eq!(case.summary["end_code"], 14, "{}: {id}", case.name);
+                assert!(next.is_none(), "{}: requests after error 14", case.name);
+                // It is not told of the instant in which it ends.
+                log.lines.retain(|line| time(line) < backtest.now());
+                let trader = backtest.trader();
+                case.check_end(trader.book(), trader.account());
+                return log.check(case);
+            }
             let Some(now) = next else {
-                assert_eq!(stopped, Stopped::End, "{}", case.name);
+                assert_eq!(stopped, Ok(Stopped::End), "{}", case.name);
+                assert_eq!(case.summary["end_code"], 1, "{}", case.name);
                 break;
             };
             let mut trader = backtest.trader();
@@ -55,12 +68,12 @@ fn send(case: &Case, trader: &mut Trader<'_>, line: &str) {
         "cancel" => trader.cancel(id),
         "modify" => trader.modify(id, tick, lots),
         _ => {
-            let order = Order::limit(id, side, tick, lots);
-            let order = match fields[7] {
-                // The referee's market orders have a price that nobody looks at.
-                "market" => Order { tick, ..Order::market(id, side, lots) },
-                _ => order,
+            let mut order = match fields[7] {
+                "market" => Order::market(id, side, lots),
+                _ => Order::limit(id, side, tick, lots),
             };
+            // The referee's market orders have a price that nobody looks at.
+            order.tick = tick;
             trader.send(match fields[6] {
                 "GTX" => order.post_only(),
                 "FOK" => order.lasting(TimeInForce::FillOrKill),
@@ -114,7 +127,8 @@ impl Log {
         self.instant.insert(order.id, line);
     }
 
-    fn end_instant(&mut self) {
+    /// Who decides acts: what comes at the same instant after it is told by itself.
+    pub fn end_instant(&mut self) {
         self.lines.extend(std::mem::take(&mut self.instant).into_values());
     }
 
@@ -125,7 +139,8 @@ impl Log {
         for (row, (ours, theirs)) in pairs.enumerate() {
             assert_eq!(ours, theirs, "{}, row {row}", case.name);
         }
-        assert_eq!(self.lines.len(), case.responses.len(), "{}", case.name);
+        let more = self.lines.get(case.responses.len()..).unwrap_or_default();
+        assert_eq!(self.lines.len(), case.responses.len(), "{}: {more:?}", case.name);
         println!("{}: {} responses are equal", case.name, self.lines.len());
     }
 }
