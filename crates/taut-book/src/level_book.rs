@@ -111,8 +111,8 @@ impl LevelBook {
         Some(show(side, (rank, ladder.value(at))))
     }
 
-    /// What changes nothing when it is applied: the level at this price or, if there is none, the one
-    /// at this depth; zero lots at the price where there is neither.
+    /// What changes nothing when it is applied: the level at this price or, if there is none, the
+    /// one at this depth; zero lots at the price where there is neither.
     #[must_use]
     pub fn stand_in(&self, side: Side, price: Price, depth: usize) -> (Price, Lots) {
         let level = self.level_at(side, price).or_else(|| self.level(side, depth));

@@ -37,8 +37,9 @@ pub struct GatewayConfig {
     pub hot: bool,
     /// Runs the code of a new order up to its message, without sending: while strategies in other
     /// processes decide about a tick, for the instrument that moved, and now and then where a hot
-    /// gateway has nothing to do. Then a frame that came before is read once more, too, and its book's
-    /// levels are set to what they are. What comes next finds code and memory in the caches.
+    /// gateway has nothing to do. Then a frame that came before is read once more, too, and the
+    /// levels of its book are set to what they are. What comes next finds code and memory in the
+    /// caches.
     pub keeps_warm: bool,
 }
 

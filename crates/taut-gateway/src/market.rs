@@ -102,8 +102,8 @@ impl<F: FeedHandler> Market<F> {
         }
     }
 
-    /// Takes the frame that was kept once more, and tells nobody: the next one finds code and memory
-    /// in the caches. Nothing changes but [`Market::events`], which hold nothing then.
+    /// Takes the frame that was kept once more, and tells nobody: the next one finds code and
+    /// memory in the caches. Nothing changes but [`Market::events`], which hold nothing then.
     pub(crate) fn rehearse(&mut self, clock: &Clock) {
         if self.sample.is_empty() || !self.feed.set_rehearsing(true) {
             return;

@@ -121,10 +121,10 @@ pub trait FeedHandler {
 
     /// Begins rehearsals, or ends them; whether the next frame can be one.
     ///
-    /// While frames are rehearsed, [`decode`](Self::decode) and [`apply`](Self::apply) take one that
-    /// came before as if it came now: by the same code, over the same memory, so that the next one
-    /// finds both in the caches. The levels of its book are set to what they are, and what `apply`
-    /// hands on is told to nobody: nothing changes.
+    /// While frames are rehearsed, [`decode`](Self::decode) and [`apply`](Self::apply) take one
+    /// that came before as if it came now: by the same code, over the same memory, so that the next
+    /// one finds both in the caches. The levels of its book are set to what they are, and what
+    /// `apply` hands on is told to nobody: nothing changes.
     fn set_rehearsing(&mut self, _is_rehearsal: bool) -> bool {
         false
     }

@@ -37,9 +37,9 @@ pub trait ChainedDecoder {
         sink: &mut impl MarketSink,
     ) -> Result<bool, MarketDataError>;
 
-    /// Makes a frame that was read last, a change of a book, one that follows it and changes nothing;
-    /// the book's place. Nothing of what is no such change, or of a venue whose frames are not
-    /// rehearsed.
+    /// Makes a frame that was read last, a change of a book, one that follows the book and changes
+    /// nothing; the book's place. Nothing of what is no such change, or of a venue whose frames are
+    /// not rehearsed.
     fn stand_in(&mut self, _body: &mut Self::Body<'_>, _books: &ChainedBooks) -> Option<usize> {
         None
     }
