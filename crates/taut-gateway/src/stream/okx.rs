@@ -27,9 +27,9 @@ const SUBSCRIBING: Nanos = Nanos::from_secs(10);
 /// Requests of a connection: 480 in an hour, says the venue. One a second behind a burst is more in
 /// an hour; it is for a bad minute.
 const SUBSCRIPTIONS: Rate = Rate { per_second: 1, burst: 60 };
-/// What all messages with data begin with.
+/// What all messages with data begin with today: others are taken apart.
 const DATA: &[u8] = b"{\"arg\":{\"channel\":\"";
-const TERMS: &[u8] = b"instruments\"";
+const TERMS: &[u8] = b"instruments";
 
 /// What is followed at OKX.
 #[derive(Clone, Debug)]
@@ -175,6 +175,18 @@ impl OkxStream {
         length
     }
 
+    /// Data came on the channel whose name this begins with.
+    #[inline]
+    fn told_data(&mut self, now: Nanos, channel: &[u8], frame: &[u8]) {
+        // Figures come though a market is silent.
+        if !FIGURES.iter().any(|figure| channel.starts_with(figure.as_bytes())) {
+            self.data_at = now;
+        }
+        if channel.starts_with(TERMS) {
+            self.told_terms(frame);
+        }
+    }
+
     fn told_terms(&mut self, frame: &[u8]) {
         let Ok(message) = read_message(frame) else { return };
         let Self { names, terms, news, are_followed, tasks, .. } = self;
@@ -226,17 +238,12 @@ impl StreamSession for OkxStream {
     fn handle_frame(&mut self, now: Nanos, frame: &[u8]) {
         (self.heard_at, self.ping_at) = (now, now + PING);
         if let Some(channel) = frame.strip_prefix(DATA) {
-            // Figures come though a market is silent.
-            if !FIGURES.iter().any(|figure| channel.starts_with(figure.as_bytes())) {
-                self.data_at = now;
-            }
-            if channel.starts_with(TERMS) {
-                self.told_terms(frame);
-            }
+            self.told_data(now, channel, frame);
             return;
         }
         let Ok(message) = read_message(frame) else { return };
         match message.event {
+            b"" if !message.channel.is_empty() => self.told_data(now, message.channel, frame),
             b"subscribe" | b"unsubscribe" => {
                 if let Some((missing, _, _)) = &mut self.awaited {
                     *missing = missing.saturating_sub(1);
@@ -445,6 +452,23 @@ mod tests {
         stream.handle_frame(AT + silence + silence, mark);
         stream.handle_timeout(AT + silence + silence);
         assert!(stream.is_broken());
+    }
+
+    #[test]
+    fn data_are_data_wherever_the_venue_names_their_channel() {
+        let mut stream = stream(&["BTC-USDT"]);
+        while !next(&mut stream).is_empty() {}
+        let silence = stream.silence;
+        let book = br#"{"new":1,"action":"update","data":[],"arg":{"channel":"books"}}"#;
+        stream.handle_frame(AT + silence, book);
+        stream.handle_timeout(AT + silence);
+        assert!(!stream.is_broken());
+        let terms = concat!(
+            r#"{"new":1,"arg":{"instType":"SPOT","channel":"instruments"},"data":[{"#,
+            r#""instId":"BTC-USDT","tickSz":"0.1","lotSz":"0.01","state":"live"}]}"#
+        );
+        stream.handle_frame(AT, terms.as_bytes());
+        assert_eq!(stream.poll_terms().map(|(id, _)| id), Some(InstrumentId(0)));
     }
 
     #[test]
