@@ -6,10 +6,13 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use taut_runner::service::{
     BINANCE_VENUE_SAMPLE, BinanceVenueFile, Captive, DERIBIT_VENUE_SAMPLE, DeribitVenueFile,
-    VENUE_SAMPLE, VenueFile, run_venue_crowd, serve_binance_venue, serve_captive_binance,
-    serve_captive_deribit, serve_deribit_venue, serve_venue, set_venue_halted, venue_faults,
-    venue_state,
+    RecordingSeen, VENUE_SAMPLE, VenueFile, run_venue_crowd, serve_binance_venue,
+    serve_captive_binance, serve_captive_deribit, serve_deribit_venue, serve_venue,
+    set_venue_halted, venue_faults, venue_state,
 };
+
+use taut_report::utc_text;
+use taut_venue::flow::ReplayFormat;
 
 use crate::config_file::{ConfigFile, FileVerb, failure};
 use crate::exit::Failure;
@@ -159,7 +162,8 @@ fn run_deribit(venue: &Venue) -> Result<(), Failure> {
         return verb.run(DERIBIT_VENUE_SAMPLE, |path| {
             let file = DeribitVenueFile::read(path)?;
             let (count, accounts) = (file.instruments.len(), file.accounts.len());
-            Ok(vec![format!("a venue as deribit: {count} instruments, {accounts} accounts")])
+            let venue = format!("a venue as deribit: {count} instruments, {accounts} accounts");
+            Ok(with_recordings(venue, &file.look_at_recordings()?))
         });
     }
     let path = venue.config.path("venue --as deribit")?;
@@ -181,7 +185,8 @@ fn run_binance(venue: &Venue) -> Result<(), Failure> {
         return verb.run(BINANCE_VENUE_SAMPLE, |path| {
             let file = BinanceVenueFile::read(path)?;
             let (count, accounts) = (file.instruments.len(), file.accounts.len());
-            Ok(vec![format!("a venue as binance: {count} instruments, {accounts} accounts")])
+            let venue = format!("a venue as binance: {count} instruments, {accounts} accounts");
+            Ok(with_recordings(venue, &file.look_at_recordings()?))
         });
     }
     let path = venue.config.path("venue --as binance")?;
@@ -203,11 +208,39 @@ fn run_own(venue: &Venue) -> Result<(), Failure> {
         return verb.run(VENUE_SAMPLE, |path| {
             let file = VenueFile::read(path)?;
             let (name, count, orders) = (&file.comp_id, file.instruments.len(), file.orders);
-            Ok(vec![format!("venue '{name}': {count} instruments, orders at {orders}")])
+            let venue = format!("venue '{name}': {count} instruments, orders at {orders}");
+            Ok(with_recordings(venue, &file.look_at_recordings()?))
         });
     }
     let file = VenueFile::read(venue.config.path("venue")?).map_err(failure)?;
     serve_venue(&file, |what| terminal::tell(what)).map_err(failure)
+}
+
+/// What a venue is, and a line for each recording that is a market there.
+fn with_recordings(venue: String, seen: &[RecordingSeen]) -> Vec<String> {
+    std::iter::once(venue).chain(seen.iter().map(recording_line)).collect()
+}
+
+fn recording_line(seen: &RecordingSeen) -> String {
+    let RecordingSeen { instrument, file, head } = seen;
+    let first = match head.format {
+        ReplayFormat::Lobster => {
+            let seconds = head.first.0 / 1_000_000_000;
+            let (hours, minutes) = (seconds / 3_600, seconds / 60 % 60);
+            format!("{hours:02}:{minutes:02}:{:02} of its day", seconds % 60)
+        }
+        ReplayFormat::Binance | ReplayFormat::Deribit => utc_text(head.first.0),
+    };
+    let lines = match (head.is_all, head.lines) {
+        (true, lines) => format!("all of its {lines} lines were read"),
+        (false, lines) => format!("its first {lines} lines were read"),
+    };
+    let book = if head.has_book { "" } else { ", in which there is no book yet" };
+    format!(
+        "{instrument}: a recording, {}: {}, from {first}; {lines}{book}",
+        file.display(),
+        head.format
+    )
 }
 
 /// Changes a venue's faults, where any are named, and prints those that hold.

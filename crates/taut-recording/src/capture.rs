@@ -6,13 +6,16 @@
 //! end.
 
 use std::fmt;
-use std::io::Read;
+use std::io::{BufReader, Read};
 use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
 use taut_types::{Nanos, parse_decimal};
 
 use crate::{FileError, lines};
+
+/// What a file in gzip begins with.
+const GZIP: &[u8] = &[0x1f, 0x8b];
 
 /// A capture, in memory.
 #[derive(Clone, Debug)]
@@ -40,7 +43,7 @@ impl Capture {
     pub fn read(path: &Path) -> Result<Self, FileError> {
         let bytes = std::fs::read(path).map_err(|error| FileError::unreadable(path, &error))?;
         let file = path.display().to_string();
-        if !bytes.starts_with(&[0x1f, 0x8b]) {
+        if !bytes.starts_with(GZIP) {
             return Ok(Self::of(file, bytes));
         }
         let mut text = Vec::new();
@@ -48,11 +51,43 @@ impl Capture {
         let at = text.len();
         match unpacked {
             Ok(_) => Ok(Self::of(file, text)),
-            Err(error) => {
-                let problem = format!("its gzip breaks after {at} bytes of text ({error})");
-                Err(FileError::whole(&file, problem))
-            }
+            Err(error) => Err(torn(&file, at, &error)),
         }
+    }
+
+    /// Reads the first lines of a file, which may be gzip, up to so many bytes of its text: of a
+    /// longer one the lines that end there. Whether that is all of it.
+    ///
+    /// # Errors
+    /// For a file that cannot be read or unpacked so far.
+    pub fn read_head(path: &Path, bytes_max: usize) -> Result<(Self, bool), FileError> {
+        let unreadable = |error: &std::io::Error| FileError::unreadable(path, error);
+        let opened = || std::fs::File::open(path).map(BufReader::new);
+        let mut start = Vec::new();
+        opened()
+            .and_then(|file| file.take(2).read_to_end(&mut start))
+            .map_err(|error| unreadable(&error))?;
+        let file = opened().map_err(|error| unreadable(&error))?;
+        let one_more = (bytes_max as u64).saturating_add(1);
+        let mut text = Vec::new();
+        let read = match start.as_slice() {
+            GZIP => MultiGzDecoder::new(file).take(one_more).read_to_end(&mut text),
+            _ => file.take(one_more).read_to_end(&mut text),
+        };
+        let name = path.display().to_string();
+        if let Err(error) = read {
+            return Err(match start.as_slice() {
+                GZIP => torn(&name, text.len(), &error),
+                _ => unreadable(&error),
+            });
+        }
+        let is_all = text.len() <= bytes_max;
+        if !is_all {
+            text.truncate(bytes_max);
+            let end = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+            text.truncate(end);
+        }
+        Ok((Self::of(name, text), is_all))
     }
 
     /// The text of a file of this name.
@@ -93,6 +128,11 @@ impl Capture {
             None => FileError::whole(&self.file, what.to_string()),
         }
     }
+}
+
+/// A file whose gzip breaks off.
+fn torn(file: &str, at: usize, error: &std::io::Error) -> FileError {
+    FileError::whole(file, format!("its gzip breaks after {at} bytes of text ({error})"))
 }
 
 /// The receive time and the frame of a line.
@@ -159,8 +199,18 @@ mod tests {
         let packed = packed.finish().unwrap();
         std::fs::write(&path, &packed).unwrap();
         assert_eq!(Capture::read(&path).unwrap().frames().count(), 2);
+        for (bytes_max, lines, is_all) in [(10, 2, true), (9, 1, false), (4, 0, false)] {
+            let (head, is_whole) = Capture::read_head(&path, bytes_max).unwrap();
+            assert_eq!((head.frames().count(), is_whole), (lines, is_all), "{bytes_max}");
+        }
         std::fs::write(&path, &packed[..packed.len() - 9]).unwrap();
         let told = Capture::read(&path).expect_err("torn").to_string();
         assert!(told.contains("x.gz: its gzip breaks after"), "{told}");
+        let told = Capture::read_head(&path, 1_000).expect_err("torn").to_string();
+        assert!(told.contains("x.gz: its gzip breaks after"), "{told}");
+        std::fs::write(&path, "1 {}\n2 []").unwrap();
+        assert_eq!(Capture::read_head(&path, 9).unwrap().0.frames().count(), 2);
+        let told = Capture::read_head(&folder.path().join("y"), 9).expect_err("none").to_string();
+        assert!(told.contains("y: cannot read it"), "{told}");
     }
 }

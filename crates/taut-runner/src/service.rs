@@ -88,7 +88,7 @@ pub use protocol::{
     PositionLine, ScopeName, SideName, Snapshot, StageLine, StaleBook, Status, StrategyLine,
     VenueClockLine,
 };
-pub use recordings::RecordingSettings;
+pub use recordings::{RecordingSeen, RecordingSettings};
 pub use secret::{CredentialKind, CredentialSettings, SecretSource};
 pub use strategy_file::{STRATEGY_SAMPLE, StrategyFile};
 pub use subscribe_rule::SubscribeRule;

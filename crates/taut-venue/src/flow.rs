@@ -22,6 +22,7 @@ pub use crowd::Crowd;
 pub use mirror::{MirrorFlow, MirrorUpdate};
 pub use random::SplitMix64;
 pub use replay::ReplayFlow;
+pub use replay::head::{ReplayFormat, ReplayHead};
 pub(crate) use step::FlowStep;
 pub use synthetic::{SyntheticConfig, SyntheticFlow, Top};
 pub use taut_recording::FileError;

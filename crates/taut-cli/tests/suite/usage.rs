@@ -146,3 +146,39 @@ fn refused(arguments: &[&str], code: i32, words: &[&str]) {
     outcome.expect_refused(code, words);
     assert!(!outcome.stderr.contains("(process "), "it was started:\n{}", outcome.stderr);
 }
+
+/// `taut venue check` of a file, as Binance, whose bitcoin has a recording with this text.
+fn check_recording(text: &str) -> (Option<i32>, String, String) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let taut = |arguments: &[&str]| {
+        let mut command = Command::new(TAUT);
+        command.current_dir(&folder).arg("venue").args(arguments).args(["--as", "binance"]);
+        command.output().expect("it runs")
+    };
+    let sample = String::from_utf8(taut(&["sample"]).stdout).expect("text");
+    let recording = "[[recordings]]\ninstrument = \"BTCUSDT\"\nfile = \"day\"\n";
+    fs::write(folder.path().join("venue.toml"), format!("{sample}\n{recording}")).expect("a file");
+    fs::write(folder.path().join("day"), text).expect("a file");
+    let output = taut(&["check", "venue.toml"]);
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn a_check_of_a_venue_looks_into_its_recordings() {
+    let snapshot = concat!(
+        r#"1700000000000000000 {"lastUpdateId":9,"bids":[["60000.5","0.1"]],"#,
+        r#""asks":[["60001.5","0.2"]]}"#,
+    );
+    let (code, said, _) = check_recording(&format!("{snapshot}\n"));
+    assert_eq!(code, Some(0));
+    let line = said.lines().find(|line| line.starts_with("BTCUSDT: a recording, ")).expect(&said);
+    let seen = "day: Binance's frames, from 2023-11-14 22:13:20 UTC; all of its 1 lines were read";
+    assert!(line.ends_with(seen), "{line}");
+    let (code, _, told) = check_recording(&format!("{snapshot}\nnonsense\n"));
+    assert_eq!(code, Some(2), "{told}");
+    let remedy = "recordings[0].file must be a LOBSTER message file, or a capture of";
+    for words in ["day:2: expected a receive time", remedy, "frames of BTCUSDT"] {
+        assert!(told.contains(words), "{told}");
+    }
+}

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use taut_types::Instrument;
-use taut_venue::flow::{FileError, ReplayFlow};
+use taut_venue::flow::{FileError, ReplayFlow, ReplayHead};
 use taut_venue::{Flow, Speed, VenueConfig};
 
 use crate::error::RunnerError;
@@ -86,6 +86,40 @@ pub(super) fn check(all: &[RecordingSettings], names: &[&str]) -> Result<(), Run
         }
     }
     Ok(())
+}
+
+/// What the first lines of a recording say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordingSeen {
+    /// The instrument's name at the venue.
+    pub instrument: String,
+    /// The file.
+    pub file: PathBuf,
+    /// What was seen there.
+    pub head: ReplayHead,
+}
+
+/// Looks at the first lines of each file, for these instruments with their names at the venue.
+///
+/// # Errors
+/// What is wrong there: the file, the line, the value, and what the file must be.
+pub(super) fn look(
+    all: &[RecordingSettings],
+    listed: &[(&str, Instrument)],
+) -> Result<Vec<RecordingSeen>, RunnerError> {
+    let look = |(nth, it): (usize, &RecordingSettings)| {
+        let (name, instrument) = listed.iter().find(|(name, _)| *name == it.instrument)?;
+        let head = ReplayFlow::look(&it.file, name, *instrument).map_err(|error: FileError| {
+            let text = format!(
+                "{error}; recordings[{nth}].file must be a LOBSTER message file, or a capture of \
+                 Binance's or Deribit's frames of {name}"
+            );
+            RunnerError::Settings(text)
+        });
+        let (instrument, file) = (it.instrument.clone(), it.file.clone());
+        Some(head.map(|head| RecordingSeen { instrument, file, head }))
+    };
+    all.iter().enumerate().filter_map(look).collect()
 }
 
 /// Whether a recording is the market of the instrument with this name.
@@ -244,6 +278,24 @@ mod tests {
         let read = read(&format!("{row}34200.1,1,2,18,5854000,-1\n")).expect("a recording");
         assert_eq!(read.levels_max, 1);
         assert!(matches!(read.beside(Flow::None), Flow::Several(flows) if flows.len() == 2));
+    }
+
+    #[test]
+    fn a_look_says_what_is_seen_and_what_a_file_must_be() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("rows.csv");
+        let (tick, lot) = (Price::parse(b"0.05").expect("a tick"), Qty::whole(1));
+        let symbol = Symbol::new(b"AAPL").expect("a symbol");
+        let apple = Instrument::new(InstrumentId(0), symbol, tick, lot).expect("an instrument");
+        let all = [recording("AAPL", file.clone())];
+        fs::write(&file, "34200.0,1,1,18,5853500,1\n").expect("written");
+        let seen = look(&all, &[("AAPL", apple)]).expect("a recording");
+        let [RecordingSeen { instrument, file: named, head }] = &seen[..] else { panic!("one") };
+        assert_eq!((instrument.as_str(), named, head.lines), ("AAPL", &file, 1));
+        fs::write(&file, "34200.0,1,1,18,5853500\n").expect("written");
+        let text = said(look(&all, &[("AAPL", apple)]));
+        assert!(text.contains("rows.csv:1: "), "{text}");
+        assert!(text.contains("; recordings[0].file must be a LOBSTER message file"), "{text}");
     }
 
     #[test]

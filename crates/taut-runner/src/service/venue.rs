@@ -19,7 +19,7 @@ use crate::error::RunnerError;
 use crate::feed::sender_to;
 use crate::mistakes::{self, FileSettings, Mistake};
 use crate::service::member_copies::MemberCopyKeys;
-use crate::service::recordings::{self, Playing, RecordingSettings, Recordings};
+use crate::service::recordings::{self, Playing, RecordingSeen, RecordingSettings, Recordings};
 use crate::service::venue_control::{VenueControl, VenueReply, VenueRequest};
 use crate::service::venue_state::{VenueBook, VenueState};
 use crate::settings::{
@@ -142,6 +142,16 @@ impl VenueFile {
         self.drop_copy.as_ref().map_or(Ok(()), MemberCopyKeys::check)?;
         recordings::check(&self.recordings, &self.names())?;
         self.settings().check()
+    }
+
+    /// Looks at the first lines of its recordings.
+    ///
+    /// # Errors
+    /// What is wrong there: the file, the line, the value, and what the file must be.
+    pub fn look_at_recordings(&self) -> Result<Vec<RecordingSeen>, RunnerError> {
+        let instruments = build_instruments(&self.instruments)?;
+        let listed: Vec<_> = self.names().into_iter().zip(instruments).collect();
+        recordings::look(&self.recordings, &listed)
     }
 
     fn comp_id(&self) -> Result<CompId, RunnerError> {

@@ -145,6 +145,18 @@ impl BinanceFlow {
     }
 }
 
+/// Whether the first frames of a capture have a depth snapshot; all are of this symbol.
+///
+/// # Errors
+/// What is wrong with one of them.
+pub(super) fn read_head(
+    capture: &Capture,
+    symbol: &str,
+    instrument: Instrument,
+) -> Result<bool, FileError> {
+    Reader::new(capture, instrument, Some(symbol)).read_head()
+}
+
 /// The levels and the trades of a capture, all of whose frames are of this symbol.
 ///
 /// # Errors

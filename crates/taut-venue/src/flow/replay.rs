@@ -11,6 +11,7 @@
 //! | repeated | loses all orders of the recording, and the recording starts again |
 
 mod deribit;
+pub(super) mod head;
 mod lobster;
 #[cfg(test)]
 mod tests;

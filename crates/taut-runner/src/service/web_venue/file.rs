@@ -21,7 +21,7 @@ use taut_web_venue::{Door, DoorConfig, Faults, Faulty, Front};
 
 use crate::error::RunnerError;
 use crate::mistakes::{self, FileSettings, Mistake};
-use crate::service::recordings::{self, Playing, RecordingSettings, Recordings};
+use crate::service::recordings::{self, Playing, RecordingSeen, RecordingSettings, Recordings};
 use crate::service::venue::{FlowSettings, run_crowd, state};
 use crate::service::venue_control::{FaultsReport, VenueControl, VenueReply, VenueRequest};
 use crate::service::venue_state::VenueState;
@@ -184,6 +184,18 @@ where
         let listings = self.listings();
         recordings::check(&self.recordings, &names(&listings))?;
         traded(&listings).map(drop)
+    }
+
+    /// Looks at the first lines of its recordings.
+    ///
+    /// # Errors
+    /// What is wrong there: the file, the line, the value, and what the file must be.
+    pub fn look_at_recordings(&self) -> Result<Vec<RecordingSeen>, RunnerError> {
+        let listings = self.listings();
+        let traded = traded(&listings)?;
+        let both = listings.iter().zip(&traded);
+        let listed: Vec<_> = both.map(|(it, (instrument, _))| (it.name, *instrument)).collect();
+        recordings::look(&self.recordings, &listed)
     }
 
     /// The faults of a command line instead of the file's.

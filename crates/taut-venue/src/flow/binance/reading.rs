@@ -112,6 +112,15 @@ impl<'c> Reader<'c> {
         Ok(Recording { first, first_id, steps, frames, early_bytes, levels_max })
     }
 
+    /// Whether there is a depth snapshot among the frames, which are the first ones.
+    pub(super) fn read_head(mut self) -> Result<bool, FileError> {
+        let capture = self.capture;
+        for frame in capture.frames() {
+            self.frame(&frame?)?;
+        }
+        Ok(self.sync.has_started())
+    }
+
     fn frame(&mut self, frame: &Frame<'_>) -> Result<(), FileError> {
         let (mut said, symbol, capture) = (Said::default(), self.symbol, self.capture);
         let mut sink = |context: &Context<'_>, event: &Event| {

@@ -34,6 +34,22 @@ pub(super) fn read_tape(
     reader.finish()
 }
 
+/// Whether the first frames have the book of the instrument with this name.
+///
+/// # Errors
+/// What is wrong with one of them.
+pub(super) fn read_head(
+    capture: &Capture,
+    name: &str,
+    instrument: Instrument,
+) -> Result<bool, FileError> {
+    let mut reader = Reader::new(capture, name, instrument);
+    for frame in capture.frames() {
+        reader.frame(&frame?)?;
+    }
+    Ok(reader.last_id.is_some())
+}
+
 struct Reader<'c> {
     capture: &'c Capture,
     name: &'c str,

@@ -6,6 +6,7 @@ mod recorded;
 use std::collections::BTreeMap;
 
 use taut_engine::{Command, Engine, EngineConfig, Event, NewOrder};
+use taut_recording::FileError;
 use taut_recording::capture::Capture;
 use taut_types::{
     HalfTicks, Instrument, InstrumentId, Lots, Nanos, OrderId, Price, Qty, Side, Symbol,
@@ -13,6 +14,7 @@ use taut_types::{
 };
 
 use self::made::{Format, Made};
+use super::head::{ReplayFormat, ReplayHead};
 use super::{ReplayFlow, TapeChange};
 use crate::flow::{FlowStep, SplitMix64};
 
@@ -289,4 +291,40 @@ fn a_refused_order_leaves_its_level_empty_until_the_recording_changes_it() {
     let step = flow.market.set((order.side, order.price), Lots(1));
     let Some(Command::New(again)) = step else { panic!("{step:?}") };
     assert_eq!((again.price, again.lots), (order.price, Lots(1)));
+}
+
+#[test]
+fn a_look_at_the_first_lines_says_what_they_are_and_what_is_wrong_with_them() {
+    let snapshot = r#"7 {"lastUpdateId":9,"bids":[["10","1"]],"asks":[["11","1"]]}"#;
+    let update = |number: u64, bid: &str| {
+        let levels = format!(r#""b":[["{bid}","1"]],"a":[]"#);
+        format!(r#"8 {{"e":"depthUpdate","E":1,"s":"BTCUSDT","U":{number},"u":{number},{levels}}}"#)
+    };
+    let [lower, odd] = [update(10, "9"), update(11, "9.005")];
+    let it = instrument("0.01", "1");
+    let look = |lines: &[&str], is_all, name: &str| {
+        ReplayFlow::look_at(&Capture::of("day", lines.join("\n")), is_all, name, it)
+    };
+    let said = |looked: Result<ReplayHead, FileError>| looked.expect_err("wrong").to_string();
+    let format = ReplayFormat::Binance;
+    let head = ReplayHead { format, first: Nanos(7), lines: 2, is_all: false, has_book: true };
+    assert_eq!(look(&[snapshot, &lower], false, "BTCUSDT"), Ok(head));
+    let told = said(look(&[snapshot, &lower, &odd], false, "BTCUSDT"));
+    assert!(told.contains("day:3: the price 9.005 is no multiple"), "{told}");
+    let told = said(look(&[snapshot, &lower], false, "ETHUSDT"));
+    assert!(told.contains("day:2: the frame is of BTCUSDT"), "{told}");
+    assert!(said(look(&[], false, "BTCUSDT")).starts_with("day: its first line is none"));
+    // Its book may come later, but not behind the end.
+    let head = look(&[&lower], false, "BTCUSDT").expect("a head");
+    assert_eq!((head.has_book, head.lines, head.first), (false, 1, Nanos(8)));
+    let told = said(look(&[&lower], true, "BTCUSDT"));
+    assert!(told.contains("there is no depth snapshot"), "{told}");
+    let rpc = r#"{"jsonrpc":"2.0","method":"subscription","params":{"channel":"#;
+    let ticker = format!(r#"9 {rpc}"ticker.A.raw","data":{{"instrument_name":"A"}}}}}}"#);
+    let head = look(&[&ticker], false, "A").expect("a head");
+    assert_eq!((head.format, head.has_book), (ReplayFormat::Deribit, false));
+    let rows = ["34200.5,1,1,18,5853500,1", "34201.0,1,2,18,5854000,-1"];
+    let head = look(&rows, false, "AAPL").expect("rows");
+    assert_eq!((head.format, head.lines, head.is_all), (ReplayFormat::Lobster, 2, false));
+    assert_eq!(head.first, Nanos(34_200_500_000_000));
 }
