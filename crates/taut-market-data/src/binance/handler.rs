@@ -274,16 +274,18 @@ impl BinanceFeed {
         }
     }
 
-    /// When its stream has been quiet for too long, if that is looked for.
-    pub(super) fn quiet_at(&self) -> Option<Nanos> {
-        let longest = self.config.channel_silence.filter(|_| self.are_live.contains(&true))?;
+    /// When its stream has been quiet for too long, if that is looked for and something came of
+    /// others since.
+    pub(super) fn quiet_at(&self, others: Nanos) -> Option<Nanos> {
+        let is_alone = others > self.book_heard && self.are_live.contains(&true);
+        let longest = self.config.channel_silence.filter(|_| is_alone)?;
         Some(Nanos(self.book_heard.0.saturating_add(longest.0)))
     }
 
-    /// Gives its stream up if it was quiet for too long, though something came of others since. The
-    /// snapshot is asked for at once: in a quiet market no update comes that it could wait for.
+    /// Gives its stream up if it was quiet for too long. The snapshot is asked for at once: in a
+    /// quiet market no update comes that it could wait for.
     pub(super) fn notice_quiet_channel(&mut self, now: Nanos, others: Nanos) {
-        if others > self.book_heard && self.quiet_at().is_some_and(|at| now >= at) {
+        if self.quiet_at(others).is_some_and(|at| now >= at) {
             self.book_heard = now;
             self.channels_silent += 1;
             self.fall_silent();

@@ -223,10 +223,8 @@ impl FeedHandler for BinanceFeeds {
 
     fn poll_timeout(&self) -> Option<Nanos> {
         let of_any = self.feeds.iter().filter_map(FeedHandler::poll_timeout).min()?;
-        let quiet = self.feeds.iter().filter_map(BinanceFeed::quiet_at);
-        // One that was not given up when it was due is due when something comes.
-        let quiet = quiet.filter(|at| *at > self.heard).min().unwrap_or(of_any);
-        Some(of_any.min(quiet).min(self.heard + self.silence))
+        let quiet = self.feeds.iter().filter_map(|feed| feed.quiet_at(self.heard)).min();
+        Some(of_any.min(quiet.unwrap_or(of_any)).min(self.heard + self.silence))
     }
 
     /// One after the other: each request costs weight at the venue.
