@@ -14,6 +14,8 @@ use super::session::{StreamCounters, StreamSession, VenueTerms};
 use crate::credits::Credits;
 use crate::order_entry::last_words::LastWords;
 
+/// A book in which nothing changes is told all the same after some 60 seconds, without levels.
+const SILENCE: Nanos = Nanos::from_secs(90);
 /// Instruments of one request: it stays below the 4,096 bytes that the venue has taken from the
 /// first.
 const INSTRUMENTS_MAX: usize = 12;
@@ -46,7 +48,7 @@ impl OkxStreamSettings {
     /// Books of 400 levels every 100 ms, and trades.
     #[must_use]
     pub fn new(names: Vec<String>) -> Self {
-        Self { names, books: "books".to_owned(), silence: Nanos::from_secs(30) }
+        Self { names, books: "books".to_owned(), silence: SILENCE }
     }
 }
 
@@ -554,7 +556,8 @@ mod tests {
         stream.handle_timeout(AT + PING);
         assert!(!stream.is_broken());
         // It is there, and sends no data.
-        stream.handle_timeout(AT + Nanos::from_secs(30));
+        stream.handle_frame(AT + SILENCE, b"pong");
+        stream.handle_timeout(AT + SILENCE);
         assert!(stream.is_broken() && stream.poll_transmit(AT).is_none());
         stream.opened(AT, AT, [0; 16]);
         assert!(!stream.poll_transmit(AT).unwrap().is_empty());
