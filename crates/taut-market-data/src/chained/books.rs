@@ -91,6 +91,7 @@ pub(crate) struct BookFrame {
 pub(super) struct Mark {
     place: usize,
     chain: BookChain,
+    heard: Nanos,
     counters: FeedCounters,
 }
 
@@ -156,14 +157,16 @@ impl ChainedBooks {
 
     /// Where a book stands among its frames, and what was counted.
     pub(super) fn mark(&self, place: usize) -> Option<Mark> {
-        let chain = self.books.get(place)?.chain;
-        Some(Mark { place, chain, counters: self.counters })
+        let FollowedBook { chain, heard, .. } = *self.books.get(place)?;
+        Some(Mark { place, chain, heard, counters: self.counters })
     }
 
     /// Frames since the mark that changed no level did not come.
     pub(super) fn back_to(&mut self, mark: &Mark) {
         self.counters = mark.counters;
-        self.books.get_mut(mark.place).into_iter().for_each(|book| book.chain = mark.chain);
+        if let Some(book) = self.books.get_mut(mark.place) {
+            (book.chain, book.heard) = (mark.chain, mark.heard);
+        }
     }
 
     /// A frame is not documented.
