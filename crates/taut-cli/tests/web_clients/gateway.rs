@@ -134,11 +134,11 @@ pub fn status(control: &str) -> Value {
     serde_json::from_slice(&said).unwrap_or_default()
 }
 
-fn count(status: &Value, what: &str) -> u64 {
+pub fn count(status: &Value, what: &str) -> u64 {
     status["counters"][what].as_u64().unwrap_or(0)
 }
 
-fn gateway(settings: &Path) -> Process {
+pub fn gateway(settings: &Path) -> Process {
     let mut command = Command::new(env!("CARGO_BIN_EXE_taut"));
     Process::start(command.args(["gateway", "--config"]).arg(settings).env(SECRET.0, SECRET.1))
 }

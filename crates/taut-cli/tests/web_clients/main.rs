@@ -8,6 +8,7 @@
 
 mod agreement;
 mod captive;
+mod copies;
 mod crates;
 mod faults;
 mod fix;
@@ -35,6 +36,8 @@ struct Venue {
     port: u16,
     /// Where it speaks the venue's own FIX, if it does.
     fix: Option<u16>,
+    /// The same over TLS, where it has that and nothing else over TLS.
+    fix_tls: Option<u16>,
     folder: TempDir,
 }
 
@@ -62,14 +65,14 @@ impl Venue {
         let mut command = Command::new(env!("CARGO_BIN_EXE_taut"));
         command.args(["venue", "--as", dialect, "--config"]).arg(&settings);
         let mut process = Process::start(&mut command);
-        let (port, fix) = process.stderr_line("the venue's ports", |line| {
+        let (port, fix, fix_tls) = process.stderr_line("the venue's ports", |line| {
             let mut ports = line.split("127.0.0.1:").skip(1).map(|after| {
                 let digits = after.split(|it: char| !it.is_ascii_digit()).next();
                 digits.and_then(|digits| digits.parse().ok())
             });
-            Some((ports.next()??, ports.next().flatten()))
+            Some((ports.next()??, ports.next().flatten(), ports.next().flatten()))
         });
-        Self { _process: process, port, fix, folder }
+        Self { _process: process, port, fix, fix_tls, folder }
     }
 
     /// Where its faults can be changed.
