@@ -18,6 +18,8 @@ import time
 ANSWER_S = 3
 BOOK_S = 5
 PATIENCE_S = 60
+# A book that stands still for so long while all of them trade is silent.
+SILENCE_S = 5
 # Orders that it keeps open.
 OPEN_MAX = 8
 
@@ -132,6 +134,10 @@ class Trader:
             if is_open:
                 self.open[name] = (order, side)
             return
+
+    def silence(self):
+        """How long its user waits for a change of its book; at rest none comes."""
+        return SILENCE_S if self.is_trading else None
 
     async def trade(self):
         while self.is_trading:

@@ -10,8 +10,13 @@ from agreement import Refused, Trader, Unknown, number, say
 
 @contextlib.contextmanager
 def outcomes():
+    """Everything that it asks of Deribit is a GET. aiohttp sends one again, as it was signed, where a connection ends that
+    was used before (retry_persistent_connection in aiohttp/client.py), and the venue refuses a nonce that it has seen:
+    what became of the first is not known."""
     try:
         yield
+    except ccxt.AuthenticationError as error:
+        raise (Unknown if '"invalid":"nonce"' in str(error) else Refused) from error
     except ccxt.NetworkError as error:
         raise Unknown from error
     except ccxt.ExchangeError as error:
@@ -42,11 +47,21 @@ class Ccxt(Trader):
     async def follow(self):
         while True:
             try:
-                await self.exchange.watch_order_book(self.symbol)
+                await asyncio.wait_for(self.exchange.watch_order_book(self.symbol), self.silence())
                 self.books += 1
-            except (ccxt.BaseError, asyncio.TimeoutError) as error:
+            except asyncio.TimeoutError as error:
+                await self.connect_again(error)
+            except ccxt.BaseError as error:
                 self.lost(error)
                 await asyncio.sleep(0.05)
+
+    async def connect_again(self, error):
+        """At Binance it reads a snapshot when its SUBSCRIBE is answered, and drops what comes before
+        (handle_order_book_subscription and handle_order_book in ccxt/pro/binance.py of 4.5.90). Where that answer is
+        lost it never asks again, and its call waits for as long as the connection lasts."""
+        say("note its book was silent: its user had it connect again")
+        await self.exchange.close_ws_clients()
+        self.lost(error)
 
     async def read_again(self):
         """With a new client: its user trusts nothing of the old one."""

@@ -33,6 +33,15 @@ class Cache(DepthCacheManager):
         await super()._init_cache()
         self.snapshot = self._last_update_id
 
+    async def recv(self):
+        """Its own one catches what says that its socket gave up (ReadLoopClosed: after five attempts to connect, or
+        when a hundred messages wait), and asks that socket again and again without a pause and without an end (recv in
+        binance/ws/depthcache.py of 1.0.37). Its user wants to hear of it."""
+        cache = None
+        while not cache:
+            cache = await self._depth_event(await self._socket.recv())
+        return cache
+
 
 class PythonBinance(Trader):
     tick, digits, sizes = 0.01, 2, (0.001, 0.004, 0.02)
@@ -55,7 +64,7 @@ class PythonBinance(Trader):
                 async with Cache(self.client, SYMBOL, limit=1000, ws_interval=100) as cache:
                     self.cache, snapshot = cache, cache.snapshot
                     while True:
-                        await cache.recv()
+                        await asyncio.wait_for(cache.recv(), self.silence())
                         self.books += 1
                         self.rereads += cache.snapshot != snapshot
                         snapshot = cache.snapshot
