@@ -126,8 +126,11 @@ impl<'r, X: Exchange> Backtest<'r, X> {
             (true, ..) => Stopped::End,
             (false, true, _) if stop != Stop::Time => Stopped::Response,
             (false, _, true) if stop == Stop::Event => Stopped::Row,
-            _ if limit < time => return self.run_until(Nanos(time), stop),
-            _ => Stopped::Time,
+            // It stopped early for a row or a response alone, which came.
+            _ => {
+                debug_assert!(limit >= time, "stopped at {limit} of {time} for nothing");
+                Stopped::Time
+            }
         })
     }
 

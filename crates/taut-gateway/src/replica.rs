@@ -98,6 +98,13 @@ pub(crate) enum Told {
     Contradiction,
 }
 
+impl Told {
+    /// As it is, or not at all.
+    const fn event_if(is_told: bool) -> Self {
+        if is_told { Self::Event } else { Self::Nothing }
+    }
+}
+
 impl Replica {
     pub(crate) fn new() -> Self {
         Self {
@@ -229,19 +236,13 @@ impl Replica {
             }
             EventKind::Book(Soundness::Stale(_)) => {
                 copy.forget();
-                if is_whole { Told::Event } else { Told::Nothing }
+                Told::event_if(is_whole)
             }
             EventKind::Begin(Batch::BestLevels) => {
                 copy.is_in_best_levels = true;
-                if is_whole { Told::Event } else { Told::Nothing }
+                Told::event_if(is_whole)
             }
-            EventKind::Level(_) if copy.is_in_best_levels => {
-                if is_whole {
-                    Told::Event
-                } else {
-                    Told::Nothing
-                }
-            }
+            EventKind::Level(_) if copy.is_in_best_levels => Told::event_if(is_whole),
             EventKind::Level(level) if copy.coverage.has(level.side, level.price) => {
                 match copy.apply(&level) {
                     false => Told::Contradiction,
@@ -251,7 +252,7 @@ impl Replica {
             }
             EventKind::Top(top) => {
                 copy.top = top;
-                if is_whole { Told::Event } else { Told::Nothing }
+                Told::event_if(is_whole)
             }
             EventKind::Status(status) => {
                 copy.status = Some(status);
@@ -263,34 +264,17 @@ impl Replica {
             }
             EventKind::Trade(_) => {
                 copy.statistics.apply(kind);
-                if is_whole { Told::Event } else { Told::Nothing }
+                Told::event_if(is_whole)
             }
             // What was told of them ends here; the list comes by itself.
-            EventKind::Begin(Batch::Orders) => {
-                if is_whole && copy.listed.begin() {
-                    Told::Event
-                } else {
-                    Told::Nothing
-                }
-            }
+            EventKind::Begin(Batch::Orders) => Told::event_if(is_whole && copy.listed.begin()),
             EventKind::End { .. } => {
-                if std::mem::take(&mut copy.is_in_best_levels) && is_whole {
-                    Told::Event
-                } else {
-                    Told::Nothing
-                }
+                Told::event_if(std::mem::take(&mut copy.is_in_best_levels) && is_whole)
             }
             EventKind::OrderAdd(_)
             | EventKind::OrderReduce { .. }
-            | EventKind::OrderDelete { .. } => {
-                if copy.listed.on_ring(kind) {
-                    Told::Event
-                } else {
-                    Told::Nothing
-                }
-            }
-            _ if is_whole => Told::Event,
-            _ => Told::Nothing,
+            | EventKind::OrderDelete { .. } => Told::event_if(copy.listed.on_ring(kind)),
+            _ => Told::event_if(is_whole),
         }
     }
 

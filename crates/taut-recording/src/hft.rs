@@ -66,7 +66,7 @@ impl HftRow {
     }
 
     /// What it says, in ticks and lots, each rounded half away from zero; None for kinds that no
-    /// book knows.
+    /// book knows. What is no number becomes one that fits no row.
     fn event(&self, tick: f64, lot: f64) -> Option<Event> {
         let kind = match self.ev & 0xff {
             1 | 4 => RowKind::Level,
@@ -89,14 +89,21 @@ impl HftRow {
             (false, true) => Some(Side::Sell),
             (false, false) => None,
         };
+        let whole = |units: f64| if units.is_nan() { i64::MAX } else { units.round() as i64 };
+        // A clear has no quantity, and one of both sides no price: what stands there is free.
+        let tick = match (kind, side) {
+            (RowKind::Clear, None) => 0,
+            _ => whole(self.px / tick),
+        };
+        let lots = if kind == RowKind::Clear { 0 } else { whole(self.qty / lot) };
         Some(Event {
             exchange_at: Nanos(self.exch_ts),
             local_at: Nanos(self.local_ts),
             seen,
             kind,
             side,
-            tick: (self.px / tick).round() as i64,
-            lots: ((self.qty / lot).round() as i64).max(0),
+            tick,
+            lots,
             order_id: self.order_id,
         })
     }
@@ -195,6 +202,20 @@ mod tests {
         assert_eq!((packed.exchange_at(), packed.local_at()), (5, 9));
         assert_eq!(packed.kind(), RowKind::Level);
         assert!(read_latencies(&path).is_err(), "it has no req_ts");
+    }
+
+    #[test]
+    fn a_price_or_a_quantity_that_is_none_is_refused_where_it_counts() {
+        let row = HftRow { ev: 1 | EXCHANGE | LOCAL | BUY, px: 1.0, qty: 1.0, ..HftRow::default() };
+        let lot = Qty::whole(1);
+        let packed = |row| recording(&[row], Price(Price::SCALE), lot).map(drop);
+        assert_eq!(packed(row), Ok(()));
+        for (px, qty) in [(f64::NAN, 1.0), (f64::INFINITY, 1.0), (1.0, f64::NAN), (1.0, -1.0)] {
+            let wrong = HftRow { px, qty, ..row };
+            assert_eq!(packed(wrong), Err(BacktestError::TooLarge { row: 0 }), "{px} {qty}");
+        }
+        let clear = HftRow { ev: 3 | EXCHANGE | LOCAL, px: f64::NAN, qty: f64::NAN, ..row };
+        assert_eq!(packed(clear), Ok(()));
     }
 
     #[test]

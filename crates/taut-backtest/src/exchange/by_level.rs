@@ -1,11 +1,10 @@
 //! An exchange over levels: own orders have a model of their queue.
 
 use super::fill_model::FillModel;
-use super::interface::{Exchange, each_row};
+use super::interface::Exchange;
 use super::matching::Matching;
-use super::outbox::Outbox;
 use crate::book::{Change, key};
-use crate::order::{Answer, Order, Request, RequestKind, Status};
+use crate::order::{Answer, Order, Request, RequestKind};
 use crate::row::{Row, RowKind};
 use crate::{BacktestError, Compat, FlatBook, Latency, Market, QueueModel, Recording};
 use taut_types::{Nanos, Side};
@@ -35,30 +34,6 @@ impl<Q: QueueModel, L: Latency> LevelExchange<Q, L> {
     ) -> Result<Self, BacktestError> {
         let book = <FlatBook as Market>::new(recording)?;
         Ok(Self { book, queue, matching: Matching::new(latency, fills, compat, recording.lot()) })
-    }
-
-    #[inline]
-    fn take_row(&mut self, row: &Row) -> Result<(), BacktestError> {
-        match (row.kind(), row.side()) {
-            (RowKind::Level, Some(side)) => {
-                let change = self.book.set(side, row.tick(), row.lots());
-                match change {
-                    Some(change) if !self.matching.is_idle() => {
-                        self.level_changed(side, row, change)
-                    }
-                    _ => Ok(()),
-                }
-            }
-            (RowKind::Trade, Some(side)) if !self.matching.is_idle() => self.traded(side, row),
-            (RowKind::Clear, side) => {
-                self.book.take(row, self.matching.compat.clear_skips_a_tick);
-                let sides =
-                    Side::BOTH.into_iter().filter(|one| side.is_none_or(|side| side == *one));
-                sides.for_each(|side| self.matching.forget_all_taken(side));
-                Ok(())
-            }
-            _ => Ok(()),
-        }
     }
 
     fn level_changed(
@@ -128,6 +103,46 @@ impl<Q: QueueModel, L: Latency> LevelExchange<Q, L> {
         let own = self.matching.own(side).get(index);
         own.is_some_and(|own| units > own.order.float_leaves)
     }
+}
+
+impl<Q: QueueModel, L: Latency> Exchange for LevelExchange<Q, L> {
+    type Market = FlatBook;
+    type Latency = L;
+    type Place = Q::Place;
+
+    #[inline]
+    fn matching(&self) -> &Matching<Q::Place, L> {
+        &self.matching
+    }
+
+    #[inline]
+    fn matching_mut(&mut self) -> &mut Matching<Q::Place, L> {
+        &mut self.matching
+    }
+
+    #[inline]
+    fn take_row(&mut self, row: &Row) -> Result<(), BacktestError> {
+        match (row.kind(), row.side()) {
+            (RowKind::Level, Some(side)) => {
+                let change = self.book.set(side, row.tick(), row.lots());
+                match change {
+                    Some(change) if !self.matching.is_idle() => {
+                        self.level_changed(side, row, change)
+                    }
+                    _ => Ok(()),
+                }
+            }
+            (RowKind::Trade, Some(side)) if !self.matching.is_idle() => self.traded(side, row),
+            (RowKind::Clear, side) => {
+                self.book.take(row, self.matching.compat.clear_skips_a_tick);
+                let sides =
+                    Side::BOTH.into_iter().filter(|one| side.is_none_or(|side| side == *one));
+                sides.for_each(|side| self.matching.forget_all_taken(side));
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
 
     fn enter(&mut self, order: Order, kind: RequestKind, at: i64) -> Result<(), BacktestError> {
         if let Some(mut order) = self.matching.enter(&self.book, order, kind, at)? {
@@ -137,43 +152,18 @@ impl<Q: QueueModel, L: Latency> LevelExchange<Q, L> {
         }
         Ok(())
     }
-}
-
-impl<Q: QueueModel, L: Latency> Exchange for LevelExchange<Q, L> {
-    type Market = FlatBook;
-    type Latency = L;
-
-    fn take_rows(
+    fn modify(
         &mut self,
-        rows: &[Row],
-        next: &mut usize,
-        until: i64,
+        (side, index): (Side, usize),
+        request: &Request,
+        at: i64,
     ) -> Result<(), BacktestError> {
-        each_row(self, rows, next, until, Self::take_row)
-    }
-
-    fn take_request(&mut self, request: Request, at: i64) -> Result<(), BacktestError> {
-        if request.kind == RequestKind::New {
-            let float_leaves = self.matching.units(request.order.leaves);
-            let order = Order { float_leaves, ..request.order };
-            return self.enter(order, RequestKind::New, at);
-        }
-        let Some((side, index)) = self.matching.find(request.order.id) else {
-            self.matching.refuse(request, at);
-            return Ok(());
-        };
-        if request.kind == RequestKind::Cancel {
-            let order = self.matching.remove(side, index).order;
-            let order = Order { status: Status::Canceled, exchange_at: Nanos(at), ..order };
-            self.matching.answer(Answer::Canceled, Some(RequestKind::Cancel), order);
-            return Ok(());
-        }
         let (tick, lots) = (request.order.tick, request.order.lots);
         let float_leaves = self.matching.units(lots);
         let own = &mut self.matching.own(side)[index].order;
         if tick != own.tick || lots > own.leaves {
             self.matching.remove(side, index);
-            let order = self.matching.entered_anew(&request);
+            let order = self.matching.entered_anew(request);
             return self.enter(order, RequestKind::Modify, at);
         }
         (own.lots, own.leaves, own.float_leaves) = (lots, lots, float_leaves);
@@ -185,20 +175,5 @@ impl<Q: QueueModel, L: Latency> Exchange for LevelExchange<Q, L> {
         };
         self.matching.answer(Answer::Modified, Some(RequestKind::Modify), order);
         Ok(())
-    }
-
-    #[inline]
-    fn outbox(&self) -> &Outbox<L> {
-        &self.matching.outbox
-    }
-
-    #[inline]
-    fn outbox_mut(&mut self) -> &mut Outbox<L> {
-        &mut self.matching.outbox
-    }
-
-    #[inline]
-    fn compat(&self) -> &Compat {
-        &self.matching.compat
     }
 }

@@ -1,9 +1,8 @@
 //! An exchange over orders: own orders stand in the market's own queues.
 
 use super::fill_model::FillModel;
-use super::interface::{Exchange, each_row};
+use super::interface::Exchange;
 use super::matching::{Matching, Own};
-use super::outbox::Outbox;
 use crate::book::{NONE, key};
 use crate::market::{OrderLevels, Touched};
 use crate::order::{Answer, Order, Request, RequestKind, Status};
@@ -32,34 +31,6 @@ impl<L: Latency> OrderExchange<L> {
     ) -> Result<Self, BacktestError> {
         let market = <OrderLevels as Market>::new(recording)?;
         Ok(Self { market, matching: Matching::new(latency, fills, compat, recording.lot()) })
-    }
-
-    #[inline]
-    fn take_row(&mut self, row: &Row) -> Result<(), BacktestError> {
-        match row.kind() {
-            RowKind::Add => match self.market.add(row) {
-                Some(touched) if !self.matching.is_idle() => self.best_moved(row, touched),
-                _ => Ok(()),
-            },
-            RowKind::Modify => {
-                self.level_changes(row);
-                match self.market.modify(row) {
-                    Some(touched) if !self.matching.is_idle() => self.best_moved(row, touched),
-                    _ => Ok(()),
-                }
-            }
-            RowKind::Cancel => {
-                self.level_changes(row);
-                self.market.cancel(row);
-                Ok(())
-            }
-            RowKind::Fill if !self.matching.is_idle() => self.traded(row),
-            RowKind::Clear => {
-                self.cleared(row);
-                Ok(())
-            }
-            _ => Ok(()),
-        }
     }
 
     /// A row says something new about the level at which its order stands.
@@ -150,6 +121,50 @@ impl<L: Latency> OrderExchange<L> {
             }
         }
     }
+}
+
+impl<L: Latency> Exchange for OrderExchange<L> {
+    type Market = OrderLevels;
+    type Latency = L;
+    type Place = u64;
+
+    #[inline]
+    fn matching(&self) -> &Matching<u64, L> {
+        &self.matching
+    }
+
+    #[inline]
+    fn matching_mut(&mut self) -> &mut Matching<u64, L> {
+        &mut self.matching
+    }
+
+    #[inline]
+    fn take_row(&mut self, row: &Row) -> Result<(), BacktestError> {
+        match row.kind() {
+            RowKind::Add => match self.market.add(row) {
+                Some(touched) if !self.matching.is_idle() => self.best_moved(row, touched),
+                _ => Ok(()),
+            },
+            RowKind::Modify => {
+                self.level_changes(row);
+                match self.market.modify(row) {
+                    Some(touched) if !self.matching.is_idle() => self.best_moved(row, touched),
+                    _ => Ok(()),
+                }
+            }
+            RowKind::Cancel => {
+                self.level_changes(row);
+                self.market.cancel(row);
+                Ok(())
+            }
+            RowKind::Fill if !self.matching.is_idle() => self.traded(row),
+            RowKind::Clear => {
+                self.cleared(row);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
 
     fn enter(&mut self, order: Order, kind: RequestKind, at: i64) -> Result<(), BacktestError> {
         if let Some(mut order) = self.matching.enter(self.market.book(), order, kind, at)? {
@@ -162,8 +177,7 @@ impl<L: Latency> OrderExchange<L> {
 
     fn modify(
         &mut self,
-        side: Side,
-        index: usize,
+        (side, index): (Side, usize),
         request: &Request,
         at: i64,
     ) -> Result<(), BacktestError> {
@@ -189,51 +203,5 @@ impl<L: Latency> OrderExchange<L> {
         }
         self.matching.answer(Answer::Modified, Some(RequestKind::Modify), own.order);
         Ok(())
-    }
-}
-
-impl<L: Latency> Exchange for OrderExchange<L> {
-    type Market = OrderLevels;
-    type Latency = L;
-
-    fn take_rows(
-        &mut self,
-        rows: &[Row],
-        next: &mut usize,
-        until: i64,
-    ) -> Result<(), BacktestError> {
-        each_row(self, rows, next, until, Self::take_row)
-    }
-
-    fn take_request(&mut self, request: Request, at: i64) -> Result<(), BacktestError> {
-        if request.kind == RequestKind::New {
-            return self.enter(request.order, RequestKind::New, at);
-        }
-        let Some((side, index)) = self.matching.find(request.order.id) else {
-            self.matching.refuse(request, at);
-            return Ok(());
-        };
-        if request.kind == RequestKind::Modify {
-            return self.modify(side, index, &request, at);
-        }
-        let order = self.matching.remove(side, index).order;
-        let order = Order { status: Status::Canceled, exchange_at: Nanos(at), ..order };
-        self.matching.answer(Answer::Canceled, Some(RequestKind::Cancel), order);
-        Ok(())
-    }
-
-    #[inline]
-    fn outbox(&self) -> &Outbox<L> {
-        &self.matching.outbox
-    }
-
-    #[inline]
-    fn outbox_mut(&mut self) -> &mut Outbox<L> {
-        &mut self.matching.outbox
-    }
-
-    #[inline]
-    fn compat(&self) -> &Compat {
-        &self.matching.compat
     }
 }

@@ -153,6 +153,13 @@ impl<P: Copy, L: Latency> Matching<P, L> {
         self.outbox.say(answer, request, &order);
     }
 
+    /// An own order is cancelled on request.
+    pub fn cancel(&mut self, (side, index): (Side, usize), at: i64) {
+        let order = self.remove(side, index).order;
+        let order = Order { status: Status::Canceled, exchange_at: Nanos(at), ..order };
+        self.answer(Answer::Canceled, Some(RequestKind::Cancel), order);
+    }
+
     /// Tells that there is no such order.
     pub fn refuse(&mut self, request: Request, at: i64) {
         let order = Order { exchange_at: Nanos(at), ..request.order };

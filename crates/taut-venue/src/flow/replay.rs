@@ -11,6 +11,7 @@
 //! | repeated | loses all orders of the recording, and the recording starts again |
 
 mod deribit;
+pub(super) mod format;
 pub(super) mod head;
 mod lobster;
 #[cfg(test)]
@@ -23,6 +24,7 @@ use taut_recording::FileError;
 use taut_recording::capture::Capture;
 use taut_types::{Instrument, Lots, Nanos, OrderId};
 
+use self::format::ReplayFormat;
 use crate::flow::binance;
 use crate::flow::market::{Key, Market};
 use crate::flow::step::FlowStep;
@@ -46,14 +48,6 @@ pub struct ReplayFlow {
     ends: u64,
 }
 
-/// What the file holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Format {
-    Lobster,
-    Binance,
-    Deribit,
-}
-
 impl ReplayFlow {
     /// Reads and checks a file for the instrument in place 0, whose name at its venue this is: a
     /// LOBSTER message file, a capture of Binance's frames of one symbol with a depth snapshot, or
@@ -73,10 +67,10 @@ impl ReplayFlow {
     /// # Errors
     /// As [`ReplayFlow::read`].
     pub fn of(capture: &Capture, name: &str, instrument: Instrument) -> Result<Self, FileError> {
-        let tape = match Format::of(capture) {
-            Format::Lobster => lobster::read_tape(capture, instrument),
-            Format::Binance => binance::read_tape(capture, name, instrument),
-            Format::Deribit => deribit::read_tape(capture, name, instrument),
+        let tape = match ReplayFormat::of(capture) {
+            ReplayFormat::Lobster => lobster::read_tape(capture, instrument),
+            ReplayFormat::Binance => binance::read_tape(capture, name, instrument),
+            ReplayFormat::Deribit => deribit::read_tape(capture, name, instrument),
         };
         let Tape { first, first_id, steps, levels_max } = tape?;
         let mut market = Market::new(instrument);
@@ -216,24 +210,6 @@ impl ReplayFlow {
         for &((side, price), lots) in &self.first {
             self.market.side_mut(side).entry(price).or_default().target = lots;
             self.market.behind.push_back((side, price));
-        }
-    }
-}
-
-impl Format {
-    /// Only LOBSTER's rows are numbers alone, and only Deribit's frames are JSON-RPC.
-    fn of(capture: &Capture) -> Self {
-        let row = capture.text().split(|&byte| byte == b'\n').next().unwrap_or_default();
-        if row.first().is_some_and(u8::is_ascii_digit)
-            && row.contains(&b',')
-            && !row.contains(&b'{')
-        {
-            return Self::Lobster;
-        }
-        let is_rpc = |frame: &[u8]| frame.windows(9).any(|text| text == b"\"jsonrpc\"");
-        match capture.frames().next() {
-            Some(Ok(frame)) if is_rpc(frame.bytes) => Self::Deribit,
-            _ => Self::Binance,
         }
     }
 }

@@ -129,22 +129,16 @@ struct MarkPrice<'a> {
 
 pub fn depth_update(market: &Market, changes: &Changes, ms: i64) -> String {
     let levels = |side| market.changed_levels(changes, side);
-    frames::text(&DepthUpdate {
-        e: "depthUpdate",
-        event_ms: ms,
-        transaction_ms: ms,
-        s: &market.settings.name,
-        first: changes.first,
-        last: changes.last,
-        previous: changes.previous,
-        bids: levels(Side::Buy),
-        asks: levels(Side::Sell),
-    })
+    update(market, changes, ms, [levels(Side::Buy), levels(Side::Sell)])
 }
 
 /// `<symbol>@depth5@100ms`: the best levels, with the numbers of what has changed.
 pub fn partial_depth(market: &Market, count: usize, changes: &Changes, ms: i64) -> String {
     let best = market.depth(count);
+    update(market, changes, ms, [best.bids, best.asks])
+}
+
+fn update(market: &Market, changes: &Changes, ms: i64, [bids, asks]: [Vec<Level>; 2]) -> String {
     frames::text(&DepthUpdate {
         e: "depthUpdate",
         event_ms: ms,
@@ -153,8 +147,8 @@ pub fn partial_depth(market: &Market, count: usize, changes: &Changes, ms: i64) 
         first: changes.first,
         last: changes.last,
         previous: changes.previous,
-        bids: best.bids,
-        asks: best.asks,
+        bids,
+        asks,
     })
 }
 

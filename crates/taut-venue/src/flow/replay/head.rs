@@ -1,6 +1,5 @@
 //! A look at the first lines of a recording.
 
-use std::fmt;
 use std::path::Path;
 
 use taut_recording::FileError;
@@ -8,32 +7,12 @@ use taut_recording::capture::Capture;
 use taut_recording::lobster::Messages;
 use taut_types::{Instrument, Nanos};
 
-use super::{Format, ReplayFlow, deribit, lobster};
+use super::format::ReplayFormat;
+use super::{ReplayFlow, deribit, lobster};
 use crate::flow::binance;
 
 /// So much of a file's text is looked at.
 const HEAD_BYTES: usize = 1 << 20;
-
-/// What a recording is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReplayFormat {
-    /// A LOBSTER message file.
-    Lobster,
-    /// A capture of Binance's frames.
-    Binance,
-    /// A capture of Deribit's frames.
-    Deribit,
-}
-
-impl fmt::Display for ReplayFormat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Lobster => "LOBSTER messages",
-            Self::Binance => "Binance's frames",
-            Self::Deribit => "Deribit's frames",
-        })
-    }
-}
 
 /// What the first lines of a recording say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,17 +46,16 @@ impl ReplayFlow {
         name: &str,
         instrument: Instrument,
     ) -> Result<ReplayHead, FileError> {
-        let format = Format::of(capture);
+        let format = ReplayFormat::of(capture);
         let has_book = match format {
             _ if is_all => Self::of(capture, name, instrument).map(|_| true)?,
-            Format::Lobster => lobster::read_tape(capture, instrument).map(|_| true)?,
-            Format::Binance => binance::read_head(capture, name, instrument)?,
-            Format::Deribit => deribit::read_head(capture, name, instrument)?,
+            ReplayFormat::Lobster => lobster::read_tape(capture, instrument).map(|_| true)?,
+            ReplayFormat::Binance => binance::read_head(capture, name, instrument)?,
+            ReplayFormat::Deribit => deribit::read_head(capture, name, instrument)?,
         };
-        let (format, (first, lines)) = match format {
-            Format::Lobster => (ReplayFormat::Lobster, rows(capture)?),
-            Format::Binance => (ReplayFormat::Binance, frames(capture)),
-            Format::Deribit => (ReplayFormat::Deribit, frames(capture)),
+        let (first, lines) = match format {
+            ReplayFormat::Lobster => rows(capture)?,
+            ReplayFormat::Binance | ReplayFormat::Deribit => frames(capture),
         };
         let first = first.ok_or_else(|| {
             let what = "its first line is none of a recording: it has no end, or is not there";

@@ -14,7 +14,8 @@ use taut_types::{
 };
 
 use self::made::{Format, Made};
-use super::head::{ReplayFormat, ReplayHead};
+use super::format::ReplayFormat;
+use super::head::ReplayHead;
 use super::{ReplayFlow, TapeChange};
 use crate::flow::{FlowStep, SplitMix64};
 
