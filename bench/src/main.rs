@@ -7,6 +7,7 @@ mod cpus;
 mod event_loop;
 mod fix;
 mod floor;
+mod inputs;
 mod ipc;
 mod ipc_kill;
 mod load;
@@ -23,6 +24,8 @@ use taut_report::Failure;
 enum Bench {
     /// Orders and reports over FIX: the codec, and round trips over loopback TCP.
     Fix(fix::Arguments),
+    /// Entries into the journal of inputs, a million a second, beside a copy of the same bytes.
+    Inputs(inputs::Arguments),
     /// Shared memory between two processes, beside the bare cache line.
     Ipc(ipc::Arguments),
     /// Writers and readers of shared memory killed at random times under full load.
@@ -40,6 +43,7 @@ enum Bench {
 fn main() -> std::process::ExitCode {
     let measured = match Bench::parse() {
         Bench::Fix(arguments) => fix::run(&arguments),
+        Bench::Inputs(arguments) => inputs::run(&arguments),
         Bench::Ipc(arguments) => ipc::run(&arguments),
         Bench::IpcKill(arguments) => ipc_kill::run(&arguments),
         Bench::LoopServer(arguments) => event_loop::server::run(&arguments),

@@ -6,7 +6,7 @@ use core::fmt;
 use core::net::SocketAddr;
 
 use taut_ring::Payload;
-use taut_sys::{Address, ConnectProgress, DatagramOptions, Granted, StreamOptions, SysError};
+use taut_sys::{Address, ConnectProgress, DatagramOptions, Granted, StreamOptions, SysError, tape};
 use taut_types::Nanos;
 
 use crate::admission::Admission;
@@ -65,10 +65,11 @@ impl<K: Kernel> Io<K> {
         })
     }
 
-    /// Monotonic time, as of this turn's last look.
+    /// Monotonic time, as of this turn's last look; between turns, of the last turn, which may have
+    /// been one that found nothing.
     #[must_use]
-    pub const fn now(&self) -> Nanos {
-        self.now
+    pub fn now(&self) -> Nanos {
+        Nanos(tape::time(|| self.now.0.cast_unsigned()).cast_signed())
     }
 
     /// The kernel, for what only it knows.

@@ -2,12 +2,14 @@
 //!
 //! A place is an index that the loop chooses; a kernel keeps its own socket there. Three kernels
 //! implement the trait: [`epoll`](crate::EpollKernel), [`io_uring`](crate::UringKernel) and the
-//! [simulated one](crate::SimKernel).
+//! [simulated one](crate::SimKernel). What any of them answers can be written down and given again:
+//! [`TapedKernel`](crate::TapedKernel).
 
 pub mod epoll;
 pub mod linux;
 pub mod sim;
 pub mod sim_host;
+pub mod taped;
 pub mod uring;
 
 use taut_sys::{

@@ -91,6 +91,7 @@ pub use io::Io;
 pub use kernel::epoll::EpollKernel;
 pub use kernel::sim::{SimBell, SimBuffers, SimConfig, SimKernel};
 pub use kernel::sim_host::{SimHost, SimNetwork};
+pub use kernel::taped::{TapedBell, TapedBuffers, TapedKernel, TapedLease};
 pub use kernel::uring::{UringKernel, UringRefused};
 pub use kernel::{Adopted, Bell, Calls, Kernel, Received};
 pub use post::Poster;

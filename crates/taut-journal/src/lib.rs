@@ -59,6 +59,7 @@ mod error;
 mod fault;
 mod header;
 mod housekeeper;
+mod inputs;
 mod journal;
 mod lock;
 mod pack;
@@ -73,6 +74,10 @@ mod writer;
 pub use entry::{Asked, Entry, Fill, LOT_VALUE, OrderRecord, VenueId};
 pub use error::{Damage, JournalError, What, segment_name};
 pub use housekeeper::{Housekeeper, Turn};
+pub use inputs::{
+    COMMAND, Copied, Frame, HOUSEKEEPING, InputKeeper, InputReader, InputSettings, InputWriter,
+    Inputs, InputsTail, RUN, STATE, TURN, copy_inputs,
+};
 pub use journal::Journal;
 pub use lock::writing_process;
 pub use recovery::{Recovered, SegmentReport, read};

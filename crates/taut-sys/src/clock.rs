@@ -9,6 +9,8 @@
 use rustix::time::{ClockId, clock_gettime};
 use taut_types::Nanos;
 
+use crate::tape;
+
 fn read(clock: ClockId) -> Nanos {
     let time = clock_gettime(clock);
     Nanos::from_secs(time.tv_sec) + Nanos(time.tv_nsec)
@@ -23,7 +25,7 @@ pub fn monotonic() -> Nanos {
 /// UTC (CLOCK_REALTIME), nanoseconds since 1970. Cost: one vDSO call.
 #[must_use]
 pub fn utc() -> Nanos {
-    read(ClockId::Realtime)
+    Nanos(tape::time(|| read(ClockId::Realtime).0.cast_unsigned()).cast_signed())
 }
 
 /// Reads the time-stamp counter, not serialised: neighbouring instructions may move across it by a
@@ -109,13 +111,28 @@ impl TickMapping {
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     mapping: TickMapping,
+    is_taped: bool,
+    /// A reading is one of the counter, and nothing else.
+    reads_counter: bool,
 }
 
 impl Clock {
     /// A clock over a mapping that somebody made.
     #[must_use]
     pub const fn new(mapping: TickMapping) -> Self {
-        Self { mapping }
+        Self { mapping, is_taped: false, reads_counter: mapping.uses_counter }
+    }
+
+    /// The same clock, each reading of which stands on the thread's [`tape`].
+    #[must_use]
+    pub const fn taped(self) -> Self {
+        Self { is_taped: true, reads_counter: false, ..self }
+    }
+
+    /// What its ticks mean.
+    #[must_use]
+    pub const fn mapping(&self) -> TickMapping {
+        self.mapping
     }
 
     /// A clock whose ticks are nanoseconds of CLOCK_MONOTONIC: nothing to measure first, and a vDSO
@@ -129,7 +146,7 @@ impl Clock {
             rate: 1 << 32,
             utc_offset: Nanos::ZERO,
         };
-        Self { mapping }
+        Self::new(mapping)
     }
 
     /// A clock on which it is always `now`, for who turns the time himself: a simulation.
@@ -138,7 +155,7 @@ impl Clock {
         let utc_offset = Nanos(utc.0 - now.0);
         let mapping =
             TickMapping { uses_counter: false, base_ticks: 0, base: now, rate: 0, utc_offset };
-        Self { mapping }
+        Self::new(mapping)
     }
 
     /// Whether it is [one that stands](Self::standing_at): who waits by it waits for ever.
@@ -150,13 +167,21 @@ impl Clock {
     /// Takes over a newer mapping.
     pub const fn set_mapping(&mut self, mapping: TickMapping) {
         self.mapping = mapping;
+        self.reads_counter = mapping.uses_counter && !self.is_taped;
     }
 
     /// Ticks now. Cost: one unfenced counter read (2 to 10 ns).
     #[inline]
     #[must_use]
     pub fn ticks(&self) -> u64 {
-        if self.mapping.uses_counter { counter() } else { monotonic().0.cast_unsigned() }
+        if self.reads_counter { counter() } else { self.other_ticks() }
+    }
+
+    #[inline(never)]
+    fn other_ticks(&self) -> u64 {
+        let read =
+            || if self.mapping.uses_counter { counter() } else { monotonic().0.cast_unsigned() };
+        if self.is_taped { tape::ticks(read) } else { read() }
     }
 
     /// CLOCK_MONOTONIC at this tick.

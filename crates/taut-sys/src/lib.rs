@@ -33,6 +33,7 @@ mod sched;
 mod send_stamp;
 mod signal;
 mod socket;
+pub mod tape;
 mod tuning;
 mod uring;
 mod usage;

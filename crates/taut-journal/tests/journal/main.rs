@@ -3,6 +3,7 @@
 
 mod damage;
 mod flow;
+mod inputs;
 mod kill;
 mod room;
 mod whole;

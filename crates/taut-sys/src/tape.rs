@@ -1,0 +1,550 @@
+//! A thread's tape: what the thread hears from outside, written down in order or given once more.
+//!
+//! A program that is the same function of what it hears each time (one thread, no hash order, no
+//! address in a decision) does the same again when it is given the same. What it hears are times,
+//! random bytes, results of system calls and what other processes left in shared memory. Whoever
+//! asks for one of these goes through [`hear`]; whoever sends something out shows it to [`tell`].
+//!
+//! The tape runs in *turns*. While one is written, every answer is appended to the turn's bytes, and
+//! [`end_writing`] hands them over, to be kept or thrown away. While one is read, the answers come
+//! from the bytes, nobody outside is asked, and the first thing that is asked for or told otherwise
+//! is the turn's [`Difference`]. Outside a turn the tape is off: a call costs one look at a
+//! variable of the thread.
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+
+use crate::error::SysError;
+
+/// What stands on the tape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Heard {
+    /// A reading of a clock in ticks.
+    Ticks = 1,
+    /// A reading of a clock in nanoseconds.
+    Time,
+    /// Random bytes.
+    Random,
+    /// What became ready.
+    Ready,
+    /// Bytes that arrived.
+    Arrived,
+    /// A socket was opened, and its address or that of its peer.
+    Opened,
+    /// What a call with no other answer returned.
+    Done,
+    /// Bytes that were sent, and how many of them were taken.
+    Sent,
+    /// A strategy's request.
+    Request,
+    /// What was told to a strategy, and whether there was room for it.
+    Reply,
+    /// Whether there is room.
+    Room,
+    /// A choice that hangs on turns in which nothing happened.
+    Choice,
+}
+
+impl Heard {
+    const ALL: [Self; 12] = [
+        Self::Ticks,
+        Self::Time,
+        Self::Random,
+        Self::Ready,
+        Self::Arrived,
+        Self::Opened,
+        Self::Done,
+        Self::Sent,
+        Self::Request,
+        Self::Reply,
+        Self::Room,
+        Self::Choice,
+    ];
+
+    /// What it is, for people.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ticks => "a reading of the clock",
+            Self::Time => "the time",
+            Self::Random => "random bytes",
+            Self::Ready => "what is ready",
+            Self::Arrived => "what arrived",
+            Self::Opened => "a socket",
+            Self::Done => "the result of a call",
+            Self::Sent => "bytes that are sent",
+            Self::Request => "a strategy's request",
+            Self::Reply => "what a strategy is told",
+            Self::Room => "whether there is room",
+            Self::Choice => "a choice",
+        }
+    }
+
+    fn of(byte: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|heard| *heard as u8 == byte)
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Off,
+    Writing,
+    Reading,
+}
+
+/// A turn that was read and went another way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// At which byte of the turn.
+    pub offset: usize,
+    /// What was written down there.
+    pub recorded: String,
+    /// What was asked for or told now.
+    pub now: String,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { offset, recorded, now } = self;
+        write!(f, "byte {offset} of the turn: recorded {recorded}, now {now}")
+    }
+}
+
+struct Tape {
+    bytes: Vec<u8>,
+    /// How far it was read.
+    at: usize,
+    /// The readings before, which the next ones are written relative to.
+    ticks: u64,
+    time: u64,
+    /// Something was heard or told that an idle turn has not.
+    has_effect: bool,
+    /// The turn is kept whatever happens.
+    is_kept: bool,
+    difference: Option<Difference>,
+}
+
+thread_local! {
+    static MODE: Cell<Mode> = const { Cell::new(Mode::Off) };
+    static TAPE: RefCell<Tape> = const {
+        RefCell::new(Tape {
+            bytes: Vec::new(),
+            at: 0,
+            ticks: 0,
+            time: 0,
+            has_effect: false,
+            is_kept: false,
+            difference: None,
+        })
+    };
+}
+
+impl Tape {
+    fn rewind(&mut self) {
+        self.bytes.clear();
+        (self.at, self.ticks, self.time) = (0, 0, 0);
+        (self.has_effect, self.difference) = (false, None);
+    }
+
+    /// The next thing, if it is this one.
+    fn next(&mut self, what: Heard) -> bool {
+        if self.difference.is_some() {
+            return false;
+        }
+        let tag = self.bytes.get(self.at).copied();
+        if tag == Some(what as u8) {
+            self.at += 1;
+            return true;
+        }
+        let recorded = match tag {
+            None => "the end of the turn".to_owned(),
+            Some(tag) => Heard::of(tag).map_or("nothing known", Heard::name).to_owned(),
+        };
+        self.differs(recorded, what.name().to_owned());
+        false
+    }
+
+    fn differs(&mut self, recorded: String, now: String) {
+        let offset = self.at;
+        self.difference.get_or_insert(Difference { offset, recorded, now });
+    }
+
+    fn get<T>(&mut self, what: Heard, get: impl FnOnce(&mut Get<'_>) -> Option<T>) -> Option<T> {
+        if !self.next(what) {
+            return None;
+        }
+        let mut from = Get { rest: self.bytes.get(self.at..).unwrap_or(&[]) };
+        let before = from.rest.len();
+        let got = get(&mut from);
+        let used = before - from.rest.len();
+        if got.is_none() {
+            self.differs(format!("{}, cut short", what.name()), what.name().to_owned());
+        }
+        self.at += used;
+        got
+    }
+}
+
+/// Appends values to a turn.
+#[derive(Debug)]
+pub struct Put<'t>(&'t mut Vec<u8>);
+
+impl Put<'_> {
+    /// A number, in as many bytes as it needs.
+    #[inline]
+    pub fn number(&mut self, value: u64) {
+        let mut value = value;
+        while value >= 0x80 {
+            self.0.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        self.0.push(value as u8);
+    }
+
+    /// Bytes, with their length.
+    #[inline]
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        self.number(bytes.len() as u64);
+        self.0.extend_from_slice(bytes);
+    }
+
+    /// A text, with its length.
+    pub fn text(&mut self, text: &str) {
+        self.bytes(text.as_bytes());
+    }
+
+    /// What a call returned: the value or the error's number.
+    #[inline]
+    pub fn result<T>(&mut self, result: &Result<T, SysError>, put: impl FnOnce(&T, &mut Self)) {
+        match result {
+            Ok(value) => {
+                self.number(0);
+                put(value, self);
+            }
+            Err(error) => self.number(1 + u64::from(error.errno().unsigned_abs())),
+        }
+    }
+}
+
+/// Takes values from a turn.
+#[derive(Debug)]
+pub struct Get<'t> {
+    rest: &'t [u8],
+}
+
+impl<'t> Get<'t> {
+    /// A number.
+    pub fn number(&mut self) -> Option<u64> {
+        let mut value = 0;
+        for shift in (0..64).step_by(7) {
+            let (first, rest) = self.rest.split_first()?;
+            self.rest = rest;
+            value |= u64::from(first & 0x7f) << shift;
+            if *first < 0x80 {
+                return Some(value);
+            }
+        }
+        None
+    }
+
+    /// Whether something is.
+    pub fn flag(&mut self) -> Option<bool> {
+        self.number().map(|number| number != 0)
+    }
+
+    /// Bytes.
+    pub fn bytes(&mut self) -> Option<&'t [u8]> {
+        let length = usize::try_from(self.number()?).ok()?;
+        let (bytes, rest) = self.rest.split_at_checked(length)?;
+        self.rest = rest;
+        Some(bytes)
+    }
+
+    /// A text.
+    pub fn text(&mut self) -> Option<&'t str> {
+        self.bytes().and_then(|bytes| std::str::from_utf8(bytes).ok())
+    }
+
+    /// What a call returned.
+    pub fn result<T>(
+        &mut self,
+        get: impl FnOnce(&mut Self) -> Option<T>,
+    ) -> Option<Result<T, SysError>> {
+        match self.number()? {
+            0 => get(self).map(Ok),
+            errno => {
+                let errno = i32::try_from(errno - 1).ok()?;
+                Some(Err(SysError::from_errno("recorded call", errno)))
+            }
+        }
+    }
+}
+
+/// Begins a turn that is written, and is kept whatever happens in it, or not.
+pub fn begin_writing(is_kept: bool) {
+    TAPE.with_borrow_mut(|tape| {
+        tape.rewind();
+        tape.is_kept = is_kept;
+    });
+    MODE.set(Mode::Writing);
+}
+
+/// Ends it: hands over its bytes, and whether anything was heard or told that an idle turn has
+/// not ([`mark_effect`]).
+pub fn end_writing<T>(take: impl FnOnce(&[u8], bool) -> T) -> T {
+    MODE.set(Mode::Off);
+    TAPE.with_borrow(|tape| take(&tape.bytes, tape.has_effect))
+}
+
+/// Begins a turn that is read from these bytes.
+pub fn begin_reading(turn: &[u8]) {
+    TAPE.with_borrow_mut(|tape| {
+        tape.rewind();
+        tape.bytes.extend_from_slice(turn);
+    });
+    MODE.set(Mode::Reading);
+}
+
+/// Ends it.
+///
+/// # Errors
+/// The first thing that was asked for or told otherwise, or was not at all.
+pub fn end_reading() -> Result<(), Difference> {
+    MODE.set(Mode::Off);
+    TAPE.with_borrow_mut(|tape| {
+        if let Some(&tag) = tape.bytes.get(tape.at) {
+            let next = Heard::of(tag).map_or("nothing known", Heard::name);
+            tape.differs(next.to_owned(), "the end of the turn".to_owned());
+        }
+        tape.difference.take().map_or(Ok(()), Err)
+    })
+}
+
+/// Whether a turn is written.
+#[inline]
+#[must_use]
+pub fn is_writing() -> bool {
+    MODE.get() == Mode::Writing
+}
+
+/// Whether a turn is read: nobody outside may be asked.
+#[inline]
+#[must_use]
+pub fn is_reading() -> bool {
+    MODE.get() == Mode::Reading
+}
+
+/// This turn is not idle: it is to be kept even if nobody says that it did anything.
+#[inline]
+pub fn mark_effect() {
+    if is_writing() {
+        TAPE.with_borrow_mut(|tape| tape.has_effect = true);
+    }
+}
+
+/// Whether this turn is kept, as far as it has come, or was. What changes nothing but caches is left
+/// to turns that are not.
+#[inline]
+#[must_use]
+pub fn is_kept() -> bool {
+    match MODE.get() {
+        Mode::Off => false,
+        Mode::Writing => TAPE.with_borrow(|tape| tape.is_kept || tape.has_effect),
+        Mode::Reading => true,
+    }
+}
+
+/// A choice that hangs on turns in which nothing happened, which are not written down.
+#[inline]
+pub fn choose(choice: bool) -> bool {
+    hear(Heard::Choice, || choice, |choice, on| on.number((*choice).into()), |from| from.flag())
+}
+
+/// Asks outside, unless a turn is read; the answer goes on the tape, or comes from it. A turn that
+/// went another way answers with the default.
+#[inline]
+pub fn hear<T: Default>(
+    what: Heard,
+    ask: impl FnOnce() -> T,
+    put: impl FnOnce(&T, &mut Put<'_>),
+    get: impl FnOnce(&mut Get<'_>) -> Option<T>,
+) -> T {
+    hear_or(what, ask, put, get, T::default)
+}
+
+/// As [`hear`], with another answer in a turn that went another way.
+#[inline]
+pub fn hear_or<T>(
+    what: Heard,
+    ask: impl FnOnce() -> T,
+    put: impl FnOnce(&T, &mut Put<'_>),
+    get: impl FnOnce(&mut Get<'_>) -> Option<T>,
+    otherwise: impl FnOnce() -> T,
+) -> T {
+    match MODE.get() {
+        Mode::Off => ask(),
+        Mode::Writing => {
+            let answer = ask();
+            TAPE.with_borrow_mut(|tape| {
+                tape.bytes.push(what as u8);
+                put(&answer, &mut Put(&mut tape.bytes));
+            });
+            answer
+        }
+        Mode::Reading => TAPE.with_borrow_mut(|tape| tape.get(what, get)).unwrap_or_else(otherwise),
+    }
+}
+
+/// Shows what goes out: it is written down, or held against what was.
+#[inline]
+pub fn tell(what: Heard, parts: &[&[u8]]) {
+    match MODE.get() {
+        Mode::Off => {}
+        Mode::Writing => TAPE.with_borrow_mut(|tape| {
+            tape.has_effect = true;
+            tape.bytes.push(what as u8);
+            Put(&mut tape.bytes).number(parts.iter().map(|part| part.len() as u64).sum());
+            parts.iter().for_each(|part| tape.bytes.extend_from_slice(part));
+        }),
+        Mode::Reading => TAPE.with_borrow_mut(|tape| {
+            let at = tape.at;
+            let said = parts.concat();
+            if tape.next(what) {
+                let mut from = Get { rest: tape.bytes.get(tape.at..).unwrap_or(&[]) };
+                let before = from.rest.len();
+                let recorded = from.bytes().map(<[u8]>::to_vec).unwrap_or_default();
+                let used = before - from.rest.len();
+                if recorded != said {
+                    tape.at = at;
+                    let name = what.name();
+                    let shown = |bytes: &[u8]| format!("{name}: \"{}\"", shown(bytes));
+                    tape.differs(shown(&recorded), shown(&said));
+                }
+                tape.at += used;
+            }
+        }),
+    }
+}
+
+/// Bytes for people: FIX with bars.
+fn shown(bytes: &[u8]) -> String {
+    let bars: Vec<u8> = bytes.iter().map(|byte| if *byte == 1 { b'|' } else { *byte }).collect();
+    bars.escape_ascii().to_string()
+}
+
+/// A reading of a clock: relative to the one before in the turn.
+#[inline]
+pub(crate) fn ticks(read: impl FnOnce() -> u64) -> u64 {
+    reading(Heard::Ticks, read, |tape| &mut tape.ticks)
+}
+
+/// A time in nanoseconds, as a reading of a clock.
+#[inline]
+pub fn time(read: impl FnOnce() -> u64) -> u64 {
+    reading(Heard::Time, read, |tape| &mut tape.time)
+}
+
+#[inline]
+fn reading(
+    what: Heard,
+    read: impl FnOnce() -> u64,
+    before: impl FnOnce(&mut Tape) -> &mut u64,
+) -> u64 {
+    match MODE.get() {
+        Mode::Off => read(),
+        Mode::Writing => TAPE.with_borrow_mut(|tape| {
+            let now = read();
+            let step = now.wrapping_sub(std::mem::replace(before(tape), now)).cast_signed();
+            tape.bytes.push(what as u8);
+            // A step back is rare and small: its sign is the lowest bit.
+            Put(&mut tape.bytes).number(((step << 1) ^ (step >> 63)).cast_unsigned());
+            now
+        }),
+        Mode::Reading => TAPE.with_borrow_mut(|tape| {
+            let step = tape.get(what, |from| from.number()).unwrap_or_default();
+            let step = (step >> 1) ^ (step & 1).wrapping_neg();
+            let last = before(tape);
+            *last = last.wrapping_add(step);
+            *last
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Heard, begin_reading, begin_writing, end_reading, end_writing, hear, tell, ticks};
+
+    fn number(value: u64) -> u64 {
+        hear(Heard::Room, || value, |value, put| put.number(*value), |get| get.number())
+    }
+
+    /// Two readings, a number, something told.
+    fn turn(readings: [u64; 2], value: u64, told: &[u8]) -> (u64, u64, u64) {
+        let (first, second) = (ticks(|| readings[0]), ticks(|| readings[1]));
+        let value = number(value);
+        tell(Heard::Sent, &[told, b"!"]);
+        (first, second, value)
+    }
+
+    fn written() -> Vec<u8> {
+        begin_writing(false);
+        assert_eq!(turn([u64::MAX - 5, 7], 300, b"8=FIX\x01"), (u64::MAX - 5, 7, 300));
+        end_writing(|bytes, has_effect| {
+            assert!(has_effect);
+            bytes.to_vec()
+        })
+    }
+
+    #[test]
+    fn what_was_heard_is_given_again_whatever_is_true_now() {
+        let tape = written();
+        begin_reading(&tape);
+        assert_eq!(turn([1, 2], 3, b"8=FIX\x01"), (u64::MAX - 5, 7, 300));
+        assert_eq!(end_reading(), Ok(()));
+        assert_eq!(number(5), 5, "off");
+    }
+
+    #[test]
+    fn what_is_told_otherwise_is_the_difference() {
+        let tape = written();
+        begin_reading(&tape);
+        turn([1, 2], 3, b"8=FIY\x01");
+        number(1);
+        let difference = end_reading().expect_err("told otherwise");
+        assert_eq!(difference.recorded, "bytes that are sent: \"8=FIX|!\"");
+        assert_eq!(difference.now, "bytes that are sent: \"8=FIY|!\"");
+    }
+
+    #[test]
+    fn what_is_not_asked_for_and_what_is_asked_for_too_much_are_differences() {
+        let tape = written();
+        begin_reading(&tape);
+        let difference = end_reading().expect_err("all is left");
+        assert_eq!(difference.now, "the end of the turn");
+        begin_reading(&[]);
+        assert_eq!(number(1), 0);
+        let difference = end_reading().expect_err("nothing was there");
+        assert_eq!(difference.recorded, "the end of the turn");
+        assert_eq!(difference.now, "whether there is room");
+    }
+
+    #[test]
+    fn a_cut_or_wrong_tape_is_a_difference_and_no_panic() {
+        let tape = written();
+        for length in 0..tape.len() {
+            begin_reading(&tape[..length]);
+            turn([1, 2], 3, b"8=FIX\x01");
+            assert!(end_reading().is_err(), "cut at {length}");
+        }
+        for at in 0..tape.len() {
+            for byte in [0, 1, 0x7f, 0x80, 0xff] {
+                let mut wrong = tape.clone();
+                wrong[at] = byte;
+                begin_reading(&wrong);
+                turn([1, 2], 3, b"8=FIX\x01");
+                let _ = end_reading();
+            }
+        }
+    }
+}
