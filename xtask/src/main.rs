@@ -9,6 +9,7 @@ mod fuzz;
 mod hostile;
 mod instructions;
 mod orderings;
+mod replays;
 mod sbe_corpus;
 mod soak;
 mod tidy;
@@ -66,6 +67,9 @@ The project's own tools.
                             run the fault tests of two gateways at the simulated Deribit and
                             Binance with 100 or N seeds: lost, doubled and late messages, ended
                             connections, refused requests
+  cargo xtask soak replays [N]
+                            record 1,000 or N demos of half a second, split and fused, with packets
+                            lost on purpose, and replay each: none may differ
   cargo xtask help          this text
 
 Exit status: 0 when all is well, 1 on violations, 2 on bad usage.";
@@ -150,7 +154,14 @@ fn main() -> ExitCode {
                  --flow and --steady with a number",
             ),
         },
-        ["soak", word, ..] => refuse(word, "`soak` takes `schedules`, `venues` or `gateway`"),
+        ["soak", "replays"] => report("soak", replays::run(&root, &target(&root), 1_000)),
+        ["soak", "replays", count] => match count.parse() {
+            Ok(count @ 1..) => report("soak", replays::run(&root, &target(&root), count)),
+            _ => refuse(count, "`soak replays` takes a number above zero"),
+        },
+        ["soak", word, ..] => {
+            refuse(word, "`soak` takes `schedules`, `venues`, `gateway` or `replays`")
+        }
         [word, ..] => refuse(word, "see the list of tools"),
     }
 }

@@ -9,6 +9,7 @@ mod live;
 mod outcome;
 mod plan;
 
+use serde::Deserialize;
 use taut_gateway::{TouchConfig, TouchStrategy};
 use taut_runner::{Role, Runner, RunnerError, Settings, Start};
 
@@ -17,30 +18,44 @@ use crate::report::Watch;
 
 pub use arguments::{Arguments, WAITS, one_of};
 
+/// What the demo's strategy is told.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parameters {
+    /// Its orders a second, at the most.
+    orders_per_second: u32,
+}
+
+/// The name of that in the settings.
+const ORDERS_PER_SECOND: &str = "orders_per_second";
+
+/// The demo's strategy.
+pub fn strategy(start: Start<Parameters>) -> TouchStrategy {
+    let Parameters { orders_per_second } = start.parameters;
+    let config = TouchConfig { orders_per_second, ..TouchConfig::default() };
+    TouchStrategy::new(config, start.now)
+}
+
 /// Runs the demo, or what a demo's parent has started this process for.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let orders_per_second = arguments.rate;
-    let touch = |start: Start<_>| {
-        let config = TouchConfig { orders_per_second, ..TouchConfig::default() };
-        TouchStrategy::new(config, start.now)
-    };
     if Role::of_this_process().is_some() {
         // It is told everything; the recording is not read again.
-        let played = runner(Settings::default()).run(touch);
+        let played = runner(Settings::default()).run(strategy);
         return played.map(drop).map_err(failure);
     }
     let plan = plan::Plan::new(arguments)?;
     let mut live = live::Live::new(&plan);
     let watch = Watch::start();
-    let ended = runner(plan.settings.clone()).observer(&mut live).run(touch).map_err(failure)?;
+    let ended = runner(plan.settings.clone()).observer(&mut live).run(strategy).map_err(failure)?;
     outcome::publish(&plan, ended, watch.finish(), live.into_intervals())
 }
 
-fn runner(settings: Settings) -> Runner<'static> {
-    Runner::new(settings).name("demo")
+fn runner(settings: Settings) -> Runner<'static, Parameters> {
+    Runner::new(settings).parameters::<Parameters>().name("demo")
 }
 
-fn failure(error: RunnerError) -> Failure {
+/// What a runner says, as this program says it.
+pub fn failure(error: RunnerError) -> Failure {
     match error {
         RunnerError::Settings(text) => Failure::Usage(text),
         other => Failure::Run(other.to_string()),

@@ -23,7 +23,9 @@ mod jitter;
 mod journal;
 mod listen;
 mod receive;
+mod record;
 mod relay;
+mod replay;
 mod saturate;
 mod sbe;
 mod send;
@@ -71,7 +73,10 @@ enum Verb {
     #[command(subcommand)]
     Engine(engine::EngineVerb),
     Receive(Box<receive::Arguments>),
+    #[command(subcommand)]
+    Record(record::Record),
     Relay(relay::Arguments),
+    Replay(replay::Arguments),
     Saturate(saturate::Arguments),
     Send(Box<send::Arguments>),
     #[command(subcommand)]
@@ -97,7 +102,9 @@ fn main() -> std::process::ExitCode {
         Verb::Sbe(what) => sbe::run(&what),
         Verb::Engine(what) => engine::run(&what),
         Verb::Receive(arguments) => receive::run(&arguments),
+        Verb::Record(what) => record::run(&what),
         Verb::Relay(arguments) => relay::run(&arguments),
+        Verb::Replay(arguments) => replay::run(&arguments),
         Verb::Saturate(arguments) => saturate::run(&arguments),
         Verb::Send(arguments) => send::run(&arguments),
         Verb::Ws(what) => ws::run(&what),
@@ -149,7 +156,9 @@ mod tests {
             of_verbs::<sbe::Sbe>("sbe"),
             of_verbs::<engine::EngineVerb>("engine"),
             of_arguments::<receive::Arguments>("receive"),
+            of_verbs::<record::Record>("record"),
             of_arguments::<relay::Arguments>("relay"),
+            of_arguments::<replay::Arguments>("replay"),
             of_arguments::<saturate::Arguments>("saturate"),
             of_arguments::<send::Arguments>("send"),
             of_verbs::<ws::Ws>("ws"),

@@ -4,7 +4,7 @@ use taut_io::{Endpoint, Handle, Io, IoError, Kernel, Operation};
 use taut_market_data::Source;
 use taut_market_data::feed::RetransmitRequest;
 use taut_market_data::native::PACKET_BYTES_MAX;
-use taut_sys::{DatagramOptions, Socket};
+use taut_sys::{DatagramOptions, tape};
 use taut_types::Nanos;
 
 use crate::error::GatewayError;
@@ -81,7 +81,7 @@ enum LineB {
 /// A socket and where its datagram goes.
 #[derive(Debug)]
 struct Look {
-    socket: Socket,
+    socket: Handle,
     buffer: Box<[u8; BUFFER_BYTES]>,
     due: Nanos,
 }
@@ -199,14 +199,14 @@ impl Feed {
     /// A datagram of line B, if the loop does not receive it and it need not wait. Cost: one system
     /// call, or nothing.
     #[inline]
-    pub(crate) fn look_at_line_b(&mut self, now: Nanos) -> Option<&[u8]> {
+    pub(crate) fn look_at_line_b(&mut self, io: &mut Io<impl Kernel>, now: Nanos) -> Option<&[u8]> {
         let Some(Lines { line_b: Some(LineB::Looked(look)), .. }) = &mut self.lines else {
             return None;
         };
-        if !self.recovering && now < look.due {
+        if !tape::choose(self.recovering || now >= look.due) {
             return None;
         }
-        let got = look.socket.receive(look.buffer.as_mut_slice()).unwrap_or_else(|_| {
+        let got = io.read(look.socket, look.buffer.as_mut_slice()).unwrap_or_else(|_| {
             self.receive_errors += 1;
             None
         });
@@ -262,7 +262,10 @@ impl Lines {
         let incremental = io.datagram_on(sockets.incremental)?;
         let line_b = match sockets.incremental_b {
             None => None,
-            Some(FeedSocket::Open(socket)) if hot => {
+            Some(socket) if hot => {
+                let socket = io.datagram_on(socket)?;
+                // Nobody is told that it can be read.
+                io.set_hot(socket, true)?;
                 let buffer = Box::new([0; BUFFER_BYTES]);
                 Some(LineB::Looked(Look { socket, buffer, due: Nanos::ZERO }))
             }

@@ -6,9 +6,8 @@ mod known;
 mod limits;
 mod operator;
 mod rounds;
+mod sleeper;
 mod wire;
-
-use std::os::fd::{AsFd, BorrowedFd};
 
 use taut_book::LevelBook;
 use taut_fix::Now;
@@ -18,7 +17,7 @@ use taut_io::{
 use taut_market_data::{FeedHandler, FeedRequest, Source};
 use taut_oms::{InstrumentStatus, Reference};
 use taut_sync::atomic::AtomicU64;
-use taut_sys::{Address, Clock, DatagramInfo, SysError};
+use taut_sys::{Address, Clock, DatagramInfo, SysError, tape};
 use taut_types::{Instrument, InstrumentId, Nanos, SequenceNumber};
 
 use crate::client::Client;
@@ -126,15 +125,6 @@ impl<'m, C: Client, F: FeedHandler> Gateway<'m, C, F> {
     ) -> Result<Self, GatewayError> {
         let kernel = EpollKernel::new(SOURCES)?;
         Self::on_kernel(kernel, config, clock, input, handler, client, regions)
-    }
-}
-
-impl<C, F, O, H> Gateway<'_, C, F, EpollKernel, O, H> {
-    /// What to wait for when there is nothing to do: readable when the loop has something. Only
-    /// for a gateway whose sockets are not hot.
-    #[must_use]
-    pub fn fd(&mut self) -> BorrowedFd<'_> {
-        self.events.io().kernel().set().as_fd()
     }
 }
 
@@ -487,6 +477,7 @@ impl<C: Client, F: FeedHandler, O: Observer, H: OrderHandler> Core<'_, C, F, O, 
     #[inline]
     fn await_answer(&mut self, io: &mut Io<impl Kernel>) -> Result<(), GatewayError> {
         self.awaits_answer = false;
+        tape::mark_effect();
         let end = self.clock.now() + ANSWER_TIME;
         // While time stands, nobody else has a turn.
         let may_wait = !self.clock.stands();
@@ -560,7 +551,7 @@ impl<C: Client, F: FeedHandler, O: Observer, H: OrderHandler> Core<'_, C, F, O, 
     /// Rehearses an order and a frame, in one of many rounds without work.
     #[inline]
     fn keep_warm(&mut self) {
-        self.idle_rounds += u32::from(self.keeps_warm && self.hot);
+        self.idle_rounds += u32::from(self.keeps_warm && self.hot && !tape::is_kept());
         if self.idle_rounds >= IDLE_ROUNDS_PER_REHEARSAL {
             self.idle_rounds = 0;
             let Self { orders, clock, market, .. } = self;
@@ -620,7 +611,7 @@ impl<C: Client, F: FeedHandler, O: Observer, H: OrderHandler> Core<'_, C, F, O, 
             return Ok(false);
         }
         let (clock, market) = (&self.clock, &mut self.market);
-        let Some(bytes) = self.feed.look_at_line_b(clock.now()) else { return Ok(false) };
+        let Some(bytes) = self.feed.look_at_line_b(io, clock.now()) else { return Ok(false) };
         let received = clock.now();
         self.received[usize::from(Source::LINE_B.0)] = received;
         let stamps = market.handle_frame(clock, received, Source::LINE_B, bytes);

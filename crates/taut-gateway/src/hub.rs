@@ -23,7 +23,9 @@ use crate::message::{
 };
 use crate::owner::Owner;
 use crate::regions::{Regions, StrategyRegions, TICKS_LAYOUT};
+use crate::timer::Timer;
 
+pub use slot::RequestDifference;
 use slot::Slot;
 
 /// How often orders of a strategy that is gone are cancelled, until none is open: a cancel may find
@@ -92,6 +94,8 @@ pub struct Hub<'m> {
     to_hand_over: VecDeque<(Owner, Owner)>,
     /// Strategies that were sent away: their orders are cancelled in any case.
     evicted: BTreeSet<Owner>,
+    /// Strategies are to come to rest.
+    rests: bool,
 }
 
 impl<'m> Hub<'m> {
@@ -116,6 +120,7 @@ impl<'m> Hub<'m> {
             kept: BTreeMap::new(),
             to_hand_over: VecDeque::new(),
             evicted: BTreeSet::new(),
+            rests: false,
         })
     }
 
@@ -123,6 +128,34 @@ impl<'m> Hub<'m> {
     /// this gateway was started.
     pub const fn set_first_number(&mut self, number: u64) {
         self.first_number = number;
+    }
+
+    /// All strategies come to rest: each hears with the next timer that it sends no new orders any
+    /// more, and cancels what is open.
+    pub const fn rest(&mut self) {
+        self.rests = true;
+    }
+
+    /// Where requests are given from a tape: from here on they are held against those of strategies
+    /// that are run beside it, and that are told what is told now.
+    pub fn begin_comparing_requests(&mut self) {
+        self.slots.iter_mut().for_each(Slot::begin_comparing);
+    }
+
+    /// Compares the requests that were given since the last time. The strategies have had their
+    /// turn.
+    ///
+    /// # Errors
+    /// The first request that is another one.
+    pub fn compare_requests(&mut self) -> Result<(), RequestDifference> {
+        self.slots.iter_mut().try_for_each(Slot::compare_requests)
+    }
+
+    /// How many requests were compared, as long as nobody was overtaken by the market in the run
+    /// that is on the tape.
+    #[must_use]
+    pub fn requests_compared(&self) -> Option<u64> {
+        self.slots.iter().map(Slot::requests_compared).sum()
     }
 
     /// A place for a strategy, behind these regions, where nobody is yet. `doorbell` is rung after
@@ -487,6 +520,8 @@ impl Client for Hub<'_> {
         self.give_up_kept(now);
         let stamp = ReplyStamp { position: self.ticks.position(), at: now, published: clock.now() };
         self.slots.iter_mut().for_each(|slot| slot.tell_status(state, stamp));
+        // Nobody is woken for it: who sleeps has a timer of his own.
+        let _ = self.ticks.publish(&Timer { at: now, rests: self.rests }.to_slot());
         if !self.gone.is_empty() && now >= self.cancel_due && self.is_order_entry_up {
             self.find_ownerless(state, now);
         }

@@ -54,6 +54,7 @@ mod strategy;
 mod stream;
 #[cfg(test)]
 mod testing;
+mod timer;
 mod touch;
 mod venue_clock;
 
@@ -72,7 +73,7 @@ pub use error::GatewayError;
 pub use feed::{FeedInput, FeedSocket, FeedSockets};
 pub use fused::FusedClient;
 pub use gateway::Gateway;
-pub use hub::{Hub, SlotId, WhenGone};
+pub use hub::{Hub, RequestDifference, SlotId, WhenGone};
 pub use info::EventInfo;
 pub use message::{
     GatewayEvent, GatewayStatus, KilledScopes, OpenOrder, OrderFilter, OrderUpdate, Position,

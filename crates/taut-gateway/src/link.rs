@@ -10,6 +10,7 @@ use crate::gateways::InstrumentNumbers;
 use crate::mark::Mark;
 use crate::message::{Reply, ReplyReader, ReplyStamp};
 use crate::regions::{Regions, StrategyRegions, TICKS_LAYOUT};
+use crate::timer::Timer;
 
 /// Something that a gateway tells.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +19,8 @@ pub(crate) enum Item {
     Event(Event, Mark),
     /// To this strategy alone, and when it was told.
     Reply(Reply, ReplyStamp),
+    /// The gateway's timer fired.
+    Timer(Timer),
     /// The market ring went on without the reader: so many events are lost.
     Overtaken(u64),
     /// A part of something, or nothing that is known.
@@ -113,6 +116,7 @@ impl<'m> Link<'m> {
         Some(match self.state.next.as_ref()? {
             Item::Event(event, _) => event.receive_time,
             Item::Reply(_, stamp) => stamp.at,
+            Item::Timer(timer) => timer.at,
             // Nobody need wait for these.
             Item::Overtaken(_) | Item::Nothing => Nanos::ZERO,
         })
@@ -140,13 +144,12 @@ impl<'m> Link<'m> {
         }
         Some(match ticks.poll() {
             broadcast::Polled::Message(payload) => {
-                state.counters.events += 1;
-                match Event::from_words(&payload) {
-                    Some((event, mark)) => {
-                        let instrument = numbers.merged(event.instrument);
-                        Item::Event(Event { instrument, ..event }, Mark(mark))
-                    }
-                    None => Item::Nothing,
+                if let Some((event, mark)) = Event::from_words(&payload) {
+                    state.counters.events += 1;
+                    let instrument = numbers.merged(event.instrument);
+                    Item::Event(Event { instrument, ..event }, Mark(mark))
+                } else {
+                    Timer::of_slot(&payload).map_or(Item::Nothing, Item::Timer)
                 }
             }
             broadcast::Polled::Lapped(lost) => Item::Overtaken(lost),

@@ -17,6 +17,7 @@ use crate::owner::Owner;
 use crate::regions::{Regions, StrategyRegions};
 use crate::replica::Told;
 use crate::strategy::Strategy;
+use crate::timer::Timer;
 
 /// How long a sleeper trusts a gateway that it cannot run a barrier on.
 const WITHOUT_BARRIER: Nanos = Nanos::from_millis(1);
@@ -142,9 +143,41 @@ impl<'m, S: Strategy> StrategyRunner<'m, S> {
         }
     }
 
-    /// Housekeeping, about every millisecond.
+    /// Housekeeping, about every millisecond. The strategy's timer is its gateway's, and comes with
+    /// what the gateway tells; of several, that of the first that has taken the strategy up. While
+    /// none has, it is this call.
     pub fn timer(&mut self, clock: &Clock) {
-        let (now, mut rest) = (clock.now(), self.rest);
+        if self.pace_maker().is_none() {
+            self.timer_fired(clock, clock.now());
+        }
+        for place in 0..self.links.len() {
+            self.ask_for_books(place);
+            if let Some(link) = self.links.get_mut(place) {
+                link.state.counters.requests = self.requests.sent(place);
+                link.state.counters.full = self.requests.full(place);
+                link.state.counters.beats += 1;
+                link.store_counters();
+            }
+        }
+    }
+
+    /// The place of the gateway whose timer is the strategy's.
+    fn pace_maker(&self) -> Option<usize> {
+        self.links.iter().position(|link| link.state.has_begun)
+    }
+
+    /// The timer of the gateway in this place fired.
+    fn gateway_timer(&mut self, clock: &Clock, place: usize, timer: Timer) {
+        if self.pace_maker() == Some(place) {
+            if timer.rests && !self.rest.has_begun() {
+                self.rest.begin();
+            }
+            self.timer_fired(clock, timer.at);
+        }
+    }
+
+    fn timer_fired(&mut self, clock: &Clock, now: Nanos) {
+        let mut rest = self.rest;
         let round = self.alarms.round();
         while let Some(token) = self.alarms.next(now, round) {
             self.with_entry(clock, |strategy, entry| {
@@ -158,15 +191,6 @@ impl<'m, S: Strategy> StrategyRunner<'m, S> {
             strategy.on_timer(now, entry);
         });
         self.rest = rest;
-        for place in 0..self.links.len() {
-            self.ask_for_books(place);
-            if let Some(link) = self.links.get_mut(place) {
-                link.state.counters.requests = self.requests.sent(place);
-                link.state.counters.full = self.requests.full(place);
-                link.state.counters.beats += 1;
-                link.store_counters();
-            }
-        }
     }
 
     /// The gateway in this place is gone: no order can be sent to it, none of its books is sound.
@@ -259,6 +283,7 @@ impl<'m, S: Strategy> StrategyRunner<'m, S> {
         match item {
             Item::Event(event, mark) => self.on_ring(clock, place, event, *mark),
             Item::Reply(reply, stamp) => self.on_reply(clock, place, reply, *stamp),
+            Item::Timer(timer) => self.gateway_timer(clock, place, *timer),
             Item::Overtaken(events) => self.overtaken(clock, place, *events),
             Item::Nothing => {}
         }

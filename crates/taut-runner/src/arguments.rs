@@ -1,6 +1,6 @@
 //! Settings from a command line: `--settings FILE`, and `--KEY VALUE` for every key of the file.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use toml::{Table, Value};
 
@@ -13,19 +13,27 @@ const USAGE: &str = "\
 Options:
   --settings FILE  Read this TOML file
   --KEY VALUE      Set a key, over the file's: --mode fused, --seconds 2, --simulator.seed 7
+  --replay DIR     Do the run once more that was recorded there (--record DIR), and compare
 
 Keys of the file and their defaults:
 ";
 
-/// The settings of these arguments; nothing when they ask for help.
-pub fn from_arguments(
-    arguments: impl IntoIterator<Item = String>,
-) -> Result<Option<Settings>, RunnerError> {
-    let (mut file, mut overrides) = (None, Table::new());
+/// What arguments ask for.
+#[derive(Debug)]
+pub enum Asked {
+    Help,
+    Run(Box<Settings>),
+    /// The recording in this folder once more.
+    Replay(PathBuf),
+}
+
+/// What these arguments ask for.
+pub fn from_arguments(arguments: impl IntoIterator<Item = String>) -> Result<Asked, RunnerError> {
+    let (mut file, mut overrides, mut replay) = (None, Table::new(), None);
     let mut arguments = arguments.into_iter();
     while let Some(argument) = arguments.next() {
         if matches!(&*argument, "--help" | "-h") {
-            return Ok(None);
+            return Ok(Asked::Help);
         }
         let Some(option) = argument.strip_prefix("--") else {
             let remedy = "every argument is --KEY VALUE; --help lists the keys";
@@ -40,11 +48,18 @@ pub fn from_arguments(
                 })?,
             ),
         };
-        if key == "settings" {
-            file = Some(value);
-        } else {
-            set(&mut overrides, key, &value)?;
+        match key {
+            "settings" => file = Some(value),
+            "replay" => replay = Some(PathBuf::from(value)),
+            _ => set(&mut overrides, key, &value)?,
         }
+    }
+    if let Some(folder) = replay {
+        if file.is_some() || !overrides.is_empty() {
+            let what = "--replay takes no settings: those of the recorded run are in the recording";
+            return Err(RunnerError::Settings(what.to_owned()));
+        }
+        return Ok(Asked::Replay(folder));
     }
     let (text, folder) = match &file {
         None => (String::new(), Path::new("")),
@@ -56,7 +71,8 @@ pub fn from_arguments(
             (text, Path::new(file).parent().unwrap_or(Path::new("")))
         }
     };
-    reading::read(&text, folder, &overrides).map(Some)
+    let settings = reading::read(&text, folder, &overrides)?;
+    Ok(Asked::Run(Box::new(settings)))
 }
 
 /// What `--help` prints.

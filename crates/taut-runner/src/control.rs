@@ -19,6 +19,8 @@ use crate::settings::Settings;
 pub struct Common {
     /// The parent's process id.
     pub parent: u32,
+    /// When the run began, CLOCK_MONOTONIC in nanoseconds: the time at which a strategy is made.
+    pub began: i64,
     /// Where the child runs.
     pub place: Place,
     /// The run's settings, without the strategy's parameters.

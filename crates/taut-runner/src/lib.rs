@@ -46,6 +46,8 @@ mod observer;
 mod outcome;
 mod placement;
 mod reading;
+mod recording;
+mod replay;
 mod role;
 mod roles;
 mod runner;
@@ -63,6 +65,7 @@ pub use error::RunnerError;
 pub use observer::{Live, Observer, Started};
 pub use outcome::{End, Holdings, Outcome, Process, VenueOutcome};
 pub use placement::Place;
+pub use replay::{Divergence, Recording, Replayed};
 pub use role::Role;
 pub use runner::Runner;
 pub use settings::{

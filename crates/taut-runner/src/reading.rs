@@ -26,11 +26,10 @@ pub fn read(text: &str, folder: &Path, overrides: &Table) -> Result<Settings, Ru
         let table: Table = toml::from_str(text).map_err(|error| explained(&error))?;
         settings = parsed(merge(table, overrides.clone()))?;
     }
-    if let Some(simulator) = &mut settings.simulator
-        && let Some(data) = &mut simulator.data
-    {
-        *data = std::path::absolute(folder.join(&data))
-            .map_err(|error| RunnerError::Settings(format!("{}: {error}", data.display())))?;
+    let data = settings.simulator.as_mut().and_then(|simulator| simulator.data.as_mut());
+    for path in data.into_iter().chain(&mut settings.record) {
+        *path = std::path::absolute(folder.join(&path))
+            .map_err(|error| RunnerError::Settings(format!("{}: {error}", path.display())))?;
     }
     Ok(settings)
 }

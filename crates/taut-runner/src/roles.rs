@@ -7,6 +7,7 @@ mod strategy;
 mod venue;
 
 pub use bare_send::BareSend;
+pub use gateway::{Replaying, replay};
 
 use std::os::fd::AsFd;
 use std::process::exit;
@@ -14,6 +15,7 @@ use std::process::exit;
 use serde::de::DeserializeOwned;
 use taut_gateway::Strategy;
 use taut_sys::catch_stop_signals;
+use taut_types::Nanos;
 use toml::Table;
 
 use crate::child::Parent;
@@ -51,7 +53,8 @@ fn obey<P: DeserializeOwned, S: Strategy>(
     let input = input.map_err(|error| RunnerError::run("control socket", error))?;
     catch_stop_signals().map_err(|error| RunnerError::run("signals", error))?;
     let mut parent = Parent::new(run, role, input);
-    let make = |common: &Common, parameters: &str, now| {
+    let make = |common: &Common, parameters: &str| {
+        let now = Nanos(common.began);
         let instrument = common.settings.instruments()?[0];
         let table: Table = toml::from_str(parameters)
             .map_err(|error| RunnerError::run("parameters", error.message()))?;
@@ -62,11 +65,11 @@ fn obey<P: DeserializeOwned, S: Strategy>(
             parent.settle(&setup.common).and_then(|()| venue::play(&setup, &mut parent))
         }
         (Order::SetUpGateway(setup), fds) => parent.settle(&setup.common).and_then(|()| {
-            let make = |now| make(&setup.common, &setup.parameters, now);
+            let make = || make(&setup.common, &setup.parameters);
             gateway::play(&setup, fds, &mut parent, make)
         }),
         (Order::SetUpStrategy(setup), fds) => parent.settle(&setup.common).and_then(|()| {
-            let make = |now| make(&setup.common, &setup.parameters, now);
+            let make = || make(&setup.common, &setup.parameters);
             strategy::play(&setup, fds, &mut parent, make)
         }),
         (order, _) => Err(RunnerError::Run(format!("{order:?} came before the setup"))),

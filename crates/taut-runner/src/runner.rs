@@ -2,15 +2,17 @@
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use serde::de::DeserializeOwned;
 use taut_gateway::Strategy;
 
+use crate::arguments::Asked;
 use crate::error::RunnerError;
 use crate::observer::Observer;
 use crate::outcome::Outcome;
+use crate::replay::Recording;
 use crate::role::{Role, program_name};
 use crate::settings::{Mode, Settings};
 use crate::start::{NoParameters, Start};
@@ -23,6 +25,8 @@ use crate::{arguments, reading, roles, simulated, stderr, supervisor};
 /// which does not return in it: what `main` does before the call, each process does.
 pub struct Runner<'o, P = NoParameters> {
     settings: Result<Settings, RunnerError>,
+    /// The recording that is to be done again, in the place of a run.
+    replay: Option<PathBuf>,
     name: String,
     observer: Option<&'o mut dyn Observer>,
     parameters: PhantomData<P>,
@@ -52,20 +56,27 @@ impl Runner<'_> {
 
     /// A runner with the settings of this program's arguments: `--settings FILE`, and `--KEY VALUE`
     /// for every key of such a file, as in `--mode fused --simulator.seed 7`. `--help` prints the
-    /// keys and ends the program. What is wrong in them, [`Runner::run`] says.
+    /// keys and ends the program; with `--replay DIR`, [`Runner::main`] does the run once more that
+    /// was recorded there. What is wrong in them, [`Runner::run`] says.
     #[must_use]
     pub fn from_args() -> Self {
-        Self::unless_child(|| {
+        let mut replay = None;
+        let runner = Self::unless_child(|| {
             let text = std::env::args_os().skip(1);
             let text = text.map(|argument| argument.to_string_lossy().into_owned());
-            arguments::from_arguments(text)?.map_or_else(
-                || {
+            match arguments::from_arguments(text)? {
+                Asked::Help => {
                     println!("{}", arguments::help());
                     std::process::exit(0);
-                },
-                Ok,
-            )
-        })
+                }
+                Asked::Run(settings) => Ok(*settings),
+                Asked::Replay(folder) => {
+                    replay = Some(folder);
+                    Ok(Settings::default())
+                }
+            }
+        });
+        Self { replay, ..runner }
     }
 
     /// A child is told its settings; the file may have changed meanwhile.
@@ -74,7 +85,8 @@ impl Runner<'_> {
     }
 
     fn with(settings: Result<Settings, RunnerError>) -> Self {
-        Self { settings, name: program_name(), observer: None, parameters: PhantomData }
+        let name = program_name();
+        Self { settings, replay: None, name, observer: None, parameters: PhantomData }
     }
 }
 
@@ -82,8 +94,8 @@ impl<'o, P: DeserializeOwned> Runner<'o, P> {
     /// The strategy takes its `[parameters]` as a `Q`, which is checked before anything starts.
     #[must_use]
     pub fn parameters<Q: DeserializeOwned>(self) -> Runner<'o, Q> {
-        let Self { settings, name, observer, .. } = self;
-        Runner { settings, name, observer, parameters: PhantomData }
+        let Self { settings, replay, name, observer, .. } = self;
+        Runner { settings, replay, name, observer, parameters: PhantomData }
     }
 
     /// What the run is called in messages; without it as the program.
@@ -96,8 +108,8 @@ impl<'o, P: DeserializeOwned> Runner<'o, P> {
     /// Shows the run to an observer while it goes on.
     #[must_use]
     pub fn observer<'n>(self, observer: &'n mut dyn Observer) -> Runner<'n, P> {
-        let Self { settings, name, parameters, .. } = self;
-        Runner { settings, name, observer: Some(observer), parameters }
+        let Self { settings, replay, name, parameters, .. } = self;
+        Runner { settings, replay, name, observer: Some(observer), parameters }
     }
 
     /// Runs the strategy that `make` makes, in the process where it runs, until the time is over,
@@ -114,6 +126,10 @@ impl<'o, P: DeserializeOwned> Runner<'o, P> {
         if let Some(role) = Role::of_this_process() {
             roles::play(&self.name, role, make);
         }
+        if let Some(folder) = self.replay {
+            let what = "is for programs that call Runner::main; others open a Recording";
+            return Err(RunnerError::Settings(format!("--replay {}: {what}", folder.display())));
+        }
         let settings = self.settings?;
         settings.check()?;
         let parameters = reading::parsed::<P>(settings.parameters.clone())
@@ -129,13 +145,22 @@ impl<'o, P: DeserializeOwned> Runner<'o, P> {
     }
 
     /// As [`Runner::run`], for a `main` that has nothing else to do: prints the summary of the
-    /// outcome, or what went wrong, and returns the exit code.
-    pub fn main<S: Strategy>(self, make: impl FnOnce(Start<P>) -> S) -> ExitCode {
-        match self.run(make) {
-            Ok(outcome) => {
-                println!("{outcome}");
-                ExitCode::SUCCESS
-            }
+    /// outcome, or what went wrong, and returns the exit code. Or does a recorded run once more,
+    /// where the arguments say so, and prints what came of it: exit code 1 if anything differs.
+    pub fn main<S: Strategy>(mut self, make: impl FnOnce(Start<P>) -> S) -> ExitCode {
+        let done = match self.replay.take() {
+            Some(folder) => Recording::open(&folder)
+                .and_then(|recording| recording.verify(make))
+                .and_then(|found| {
+                    println!("{found}");
+                    found.divergence.map_or(Ok(()), |divergence| {
+                        Err(RunnerError::Run(format!("the replay differs: {divergence}")))
+                    })
+                }),
+            None => self.run(make).map(|outcome| println!("{outcome}")),
+        };
+        match done {
+            Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
                 stderr::tell_failure(&error);
                 error.exit_code()

@@ -7,6 +7,8 @@ mod instrument;
 mod risk;
 mod venue;
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 use taut_sys::Wait;
 use taut_types::Instrument;
@@ -132,6 +134,9 @@ pub struct Settings {
     /// shared one.
     #[serde(with = "wait")]
     pub wait: Option<Wait>,
+    /// A new folder in which everything that the gateway hears is written down, so that the run can
+    /// be done again ([`Recording`](crate::Recording)). A bare send is not measured then.
+    pub record: Option<PathBuf>,
     /// Who runs where.
     pub cpus: Cpus,
     /// What is traded, when it is one thing.
@@ -174,6 +179,7 @@ impl Settings {
         }
         self.instruments()?;
         let market = self.market()?;
+        self.check_record(&market)?;
         if self.mode == Mode::Simulated && matches!(market, Market::Remote(_)) {
             let remedy = "a venue that runs elsewhere does not live on virtual time; leave [venue] \
                           out";
@@ -186,6 +192,24 @@ impl Settings {
             return Err(RunnerError::setting("simulator.kind", kind.name(), remedy));
         }
         market.check(self.instruments.len().max(1))
+    }
+
+    /// What cannot be written down, and where it cannot be written.
+    fn check_record(&self, market: &Market) -> Result<(), RunnerError> {
+        let Some(folder) = &self.record else { return Ok(()) };
+        let refuse = |remedy| Err(RunnerError::setting("record", folder.display(), remedy));
+        if self.mode == Mode::Simulated {
+            return refuse("left out with mode = simulated: the same settings give the same run");
+        }
+        if let Market::Simulator(Simulator { kind, .. }) = market
+            && *kind != VenueKind::Taut
+        {
+            return refuse("left out with a simulator that speaks as another venue");
+        }
+        match std::fs::read_dir(folder).map(|mut entries| entries.next().is_some()) {
+            Ok(true) => refuse("a folder that is empty or not there: nothing is overwritten"),
+            _ => Ok(()),
+        }
     }
 
     /// What is traded: `[[instruments]]`, numbered from 0, or else the `[instrument]`.

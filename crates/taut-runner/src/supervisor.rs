@@ -121,6 +121,7 @@ pub fn run(settings: &Settings, observer: &mut dyn Observer) -> Result<Outcome, 
     let strategy = StrategyRegions::of(&shared.strategy_segment).map_err(|error| region(&error))?;
     let mut run = Run {
         settings,
+        began: monotonic(),
         placement,
         parameters,
         regions,
@@ -174,6 +175,7 @@ pub fn run(settings: &Settings, observer: &mut dyn Observer) -> Result<Outcome, 
 /// A run under way.
 struct Run<'a, 'm> {
     settings: &'a Settings,
+    began: Nanos,
     placement: Placement,
     parameters: String,
     regions: Regions<'m>,
@@ -273,7 +275,8 @@ impl Run<'_, '_> {
                 GatewaySetup {
                     common,
                     orders: ports.orders,
-                    sink: Some(ports.sink),
+                    // What it sends stands on no tape.
+                    sink: self.settings.record.is_none().then_some(ports.sink),
                     requests: ports.requests,
                     stream: ports.stream,
                     web: ports.web,
@@ -305,7 +308,7 @@ impl Run<'_, '_> {
     fn common(&self, place: Place) -> Common {
         // The parameters travel as text: JSON has no infinity and no date.
         let settings = Settings { parameters: Table::new(), ..self.settings.clone() };
-        Common { parent: process_id(), place, settings }
+        Common { parent: process_id(), began: self.began.0, place, settings }
     }
 
     fn spawn(
@@ -362,11 +365,10 @@ impl Run<'_, '_> {
         &mut self,
         other: &Other,
     ) -> Result<(bool, Option<VenueOutcome>, Holdings), RunnerError> {
-        let trader = match self.settings.mode {
-            Mode::Fused | Mode::Simulated => Role::Gateway,
-            Mode::Split => Role::Strategy,
-        };
-        self.children.send(trader, &Order::Drain, &[])?;
+        if self.settings.mode == Mode::Split {
+            self.children.send(Role::Strategy, &Order::Drain, &[])?;
+        }
+        self.children.send(Role::Gateway, &Order::Drain, &[])?;
         let drained = |_: Role, reply: &Reply| (*reply == Reply::Drained).then_some(());
         let drained = self.expect_within(DRAIN, drained)?.is_some();
         let venue = match other {

@@ -129,6 +129,8 @@ mod pages {
     pub struct Gateway;
     #[doc = include_str!("../../../docs/runner.md")]
     pub struct Runner;
+    #[doc = include_str!("../../../docs/replay.md")]
+    pub struct Replay;
     #[doc = include_str!("../../../docs/channels.md")]
     pub struct Channels;
     #[doc = include_str!("../../../docs/shared-memory.md")]

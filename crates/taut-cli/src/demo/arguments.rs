@@ -126,6 +126,10 @@ pub struct Arguments {
     /// TCP port of the venue's order entry; 0 picks a free one
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     pub port: u16,
+    /// Write everything that the gateway hears into this new folder: `taut replay DIR` does the run
+    /// once more and compares (the bare send is not measured then)
+    #[arg(long, value_name = "DIR")]
+    pub record: Option<PathBuf>,
     /// Directory of the report [default: a new taut-out/<time>]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,

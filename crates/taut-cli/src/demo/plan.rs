@@ -1,6 +1,6 @@
 //! What a run will be: everything checked before any process starts.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use taut_market_data::binance::BinanceJson;
 use taut_recording::capture::Capture;
@@ -11,6 +11,7 @@ use taut_sys::available_cpus;
 use taut_types::Symbol;
 use taut_venue::flow::{BinanceFlow, FileError, LobsterFlow, LobsterSummary};
 
+use crate::demo::ORDERS_PER_SECOND;
 use crate::demo::arguments::Arguments;
 use crate::exit::Failure;
 use crate::report;
@@ -54,12 +55,28 @@ impl Plan {
         settings.simulator = Some(source.simulator);
         settings.instruments = source.instruments;
         settings.gateway.keep_warm = !arguments.cold;
+        settings.parameters.insert(ORDERS_PER_SECOND.to_owned(), i64::from(arguments.rate).into());
+        settings.record = arguments.record.as_deref().map(new_folder).transpose()?;
         if arguments.data.is_some() {
             // A stranger's book may be deeper than the crowd's.
             settings.gateway.levels = settings.gateway.levels.max(1 << 14);
         }
         Ok(Self { arguments: arguments.clone(), settings, source: source.description })
     }
+}
+
+/// Where a recording goes, whichever folder its process is in.
+fn new_folder(folder: &Path) -> Result<PathBuf, Failure> {
+    let named = |what: &dyn std::fmt::Display| {
+        Failure::Usage(format!("--record {}: {what}", folder.display()))
+    };
+    if std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()) {
+        return Err(named(&"is not empty; name a new folder: nothing is overwritten"));
+    }
+    if folder.exists() && !folder.is_dir() {
+        return Err(named(&"is no folder; name a new one"));
+    }
+    std::path::absolute(folder).map_err(|error| named(&error))
 }
 
 fn parse_cpus(text: &str, cpus: &[usize]) -> Result<Cpus, Failure> {
@@ -173,6 +190,7 @@ fn check_venue(arguments: &Arguments) -> Result<(), Failure> {
         ("--data", arguments.data.is_some()),
         ("--feed", arguments.feed != FeedTransport::Auto),
         ("--lose", arguments.lose.is_some()),
+        ("--record", arguments.record.is_some()),
         ("--refuse-retransmission", arguments.refuse_retransmission),
     ];
     let only_others = [("--orders", arguments.orders.is_some()), ("--tls", arguments.tls)];

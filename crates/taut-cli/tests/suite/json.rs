@@ -7,7 +7,7 @@ use crate::support::{Demo, TAUT};
 
 /// Each verb with `--json`, and the tests below `tests/tools` that run it. Each of them parses all
 /// of what it prints and has its keys looked at by `odd_json_keys`.
-const VERBS: [(&str, &str); 34] = [
+const VERBS: [(&str, &str); 36] = [
     ("bench waits", "channel/command.rs"),
     ("book verify", "book.rs"),
     ("demo", "../suite/outcome.rs"),
@@ -36,7 +36,9 @@ const VERBS: [(&str, &str); 34] = [
     ("journal check", "journal.rs"),
     ("journal show", "journal.rs"),
     ("receive", "channel/command.rs"),
+    ("record info", "../suite/replay.rs"),
     ("relay", "channel/command.rs"),
+    ("replay", "../suite/replay.rs"),
     ("saturate", "saturate.rs"),
     ("send", "channel/command.rs"),
     ("strategy touch", "gateway.rs"),

@@ -12,6 +12,7 @@ mod json;
 mod kill;
 mod outcome;
 mod pause;
+mod replay;
 mod runs;
 mod stop;
 mod streams;

@@ -134,13 +134,17 @@ impl Observer for Venue {
 struct Once {
     sent: Option<ClientOrderId>,
     instrument: InstrumentId,
+    /// A timer is no occasion to send.
+    waits_for_word: bool,
 }
 
 impl Strategy for Once {
     fn on_market(&mut self, _: Nanos, _: &Event, _: &mut impl Trading) {}
 
     fn on_timer(&mut self, now: Nanos, trading: &mut impl Trading) {
-        self.on_gateway(now, &GatewayEvent::DownloadEnd, trading);
+        if !self.waits_for_word {
+            self.on_gateway(now, &GatewayEvent::DownloadEnd, trading);
+        }
     }
 
     fn on_gateway(&mut self, _: Nanos, _: &GatewayEvent, trading: &mut impl Trading) {

@@ -1,8 +1,11 @@
 //! One strategy's place.
 
+use std::fmt;
+
 use taut_ring::{Bell, Payload, RingError, spsc};
 use taut_sync::atomic::AtomicU64;
 use taut_sys::Doorbell;
+use taut_sys::tape::{self, Get, Heard, Put};
 use taut_types::{ClientOrderId, InstrumentId, Nanos};
 
 use crate::client::GatewayState;
@@ -25,6 +28,25 @@ enum Tenant {
     Strategy(Owner),
     /// It is gone, and its orders are to be cancelled.
     Leaving(Owner),
+}
+
+/// A strategy decided otherwise than it had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RequestDifference {
+    /// What it had asked for; nothing where that is no request by itself.
+    pub recorded: Option<Request>,
+    /// What it asks for now, if anything.
+    pub now: Option<Request>,
+}
+
+impl fmt::Display for RequestDifference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = |request: &Option<Request>| {
+            request.map_or("nothing".to_owned(), |it| format!("{} {:?}", it.id.0, it.kind))
+        };
+        let (recorded, now) = (shown(&self.recorded), shown(&self.now));
+        write!(f, "the strategy's request was {recorded} and is {now}")
+    }
 }
 
 /// The rings of one strategy.
@@ -50,6 +72,10 @@ pub struct Slot<'m> {
     /// How often a strategy was dropped, and whether that was reported.
     dropped: u64,
     is_dropped: bool,
+    /// How many requests from the tape were those that the strategy makes now, where it is there.
+    compared: Option<u64>,
+    /// Those that are to be compared.
+    given: Vec<Payload>,
 }
 
 impl<'m> Slot<'m> {
@@ -72,6 +98,8 @@ impl<'m> Slot<'m> {
             is_ready: false,
             dropped: 0,
             is_dropped: false,
+            compared: None,
+            given: Vec::new(),
         })
     }
 
@@ -115,7 +143,7 @@ impl<'m> Slot<'m> {
 
     pub fn attach(&mut self, owner: Owner, next_number: u64) {
         // What the one before asked for and was not served: a whole ring of it at most.
-        let _ = (0..REQUEST_SLOTS).take_while(|_| self.requests.pop().is_some()).count();
+        let _ = (0..REQUEST_SLOTS).take_while(|_| self.pop().is_some()).count();
         self.reader = RequestReader::default();
         self.tenant = Tenant::Strategy(owner);
         (self.next_number, self.taken) = (next_number, 0);
@@ -143,7 +171,7 @@ impl<'m> Slot<'m> {
     pub fn next_request(&mut self) -> Option<(Request, u16)> {
         let owner = self.owner()?;
         for _ in 0..PASSED_OVER_MAX {
-            let payload = self.requests.pop()?;
+            let payload = self.pop()?;
             match self.reader.read(&payload) {
                 Some((request, ..)) if request.kind == RequestKind::TellBooks => {
                     self.download.tell_books();
@@ -164,10 +192,69 @@ impl<'m> Slot<'m> {
         None
     }
 
+    /// What the strategy left in its ring.
+    #[inline]
+    fn pop(&mut self) -> Option<Payload> {
+        let put = |slot: &Option<Payload>, on: &mut Put<'_>| {
+            let words = slot.as_ref().map_or(&[][..], |words| words.as_slice());
+            on.number(words.len() as u64);
+            words.iter().for_each(|word| on.number(*word));
+        };
+        let get = |from: &mut Get<'_>| {
+            if from.number()? == 0 {
+                return Some(None);
+            }
+            let mut slot = Payload::default();
+            for word in &mut slot {
+                *word = from.number()?;
+            }
+            Some(Some(slot))
+        };
+        let slot = tape::hear(Heard::Request, || self.requests.pop(), put, get);
+        if tape::is_reading() && self.compared.is_some() {
+            self.given.extend(slot);
+        }
+        slot
+    }
+
+    /// Requests that are given from a tape are compared from here on.
+    pub const fn begin_comparing(&mut self) {
+        self.compared = Some(0);
+    }
+
+    /// How many were compared; none where they are not.
+    pub const fn requests_compared(&self) -> Option<u64> {
+        self.compared
+    }
+
+    /// Holds the requests that were given since the last time against those of the strategy, which
+    /// has had its turn.
+    pub fn compare_requests(&mut self) -> Result<(), RequestDifference> {
+        for recorded in std::mem::take(&mut self.given) {
+            let Some(compared) = &mut self.compared else { return Ok(()) };
+            if RequestReader::asks_for_books(&recorded) {
+                // It was overtaken, as none is here: what it knew then is not known now.
+                self.compared = None;
+                return Ok(());
+            }
+            *compared += 1;
+            let now = self.requests.pop();
+            let said = now.map(RequestReader::without_stamps);
+            if said != Some(RequestReader::without_stamps(recorded)) {
+                let read = |slot| Some(RequestReader::default().read(&slot)?.0);
+                return Err(RequestDifference {
+                    recorded: read(recorded),
+                    now: now.and_then(read),
+                });
+            }
+        }
+        Ok(())
+    }
+
     /// Tells the strategy; one that left a whole ring unread is dropped.
     pub fn push(&mut self, slots: &[Payload]) {
         // One that is dropped already is told no more.
-        if self.owner().is_some() && self.replies.push_batch(slots).is_err() {
+        if self.owner().is_some() && !push(&mut self.replies, slots) {
             self.dropped += 1;
             self.is_dropped = true;
             self.drop_strategy();
@@ -222,7 +309,7 @@ impl<'m> Slot<'m> {
     /// Tells how the gateway is, and that the strategy may trade, where that is new to one that
     /// knows what it begins with. Who reads slowly is told later: it is not dropped for this.
     pub fn tell_status(&mut self, state: &impl GatewayState, stamp: ReplyStamp) {
-        let has_room = self.replies.has_room((REPLY_SLOTS / 2) as u64);
+        let has_room = has_room(&mut self.replies);
         let Some(owner) = self.owner().filter(|_| has_room && self.is_told()) else { return };
         let status = state.status(owner);
         let mut has_news = false;
@@ -245,12 +332,32 @@ impl<'m> Slot<'m> {
     pub fn tell_on(&mut self, state: &impl GatewayState, now: Nanos, position: u64) -> bool {
         let Self { replies, download, .. } = self;
         // Room is kept for what happens meanwhile.
-        let told = download.tell_on(state, now, position, &mut |slots| {
-            replies.has_room((REPLY_SLOTS / 2) as u64) && replies.push_batch(slots).is_ok()
-        });
+        let told = download
+            .tell_on(state, now, position, &mut |slots| has_room(replies) && push(replies, slots));
         if told {
             self.wake();
         }
         told
     }
+}
+
+/// Whether half of a strategy's ring is free.
+fn has_room(replies: &mut spsc::Producer<'_>) -> bool {
+    let ask = || replies.has_room((REPLY_SLOTS / 2) as u64);
+    tape::hear(Heard::Room, ask, |has, on| on.number((*has).into()), |from| from.flag())
+}
+
+/// Puts these slots into a strategy's ring, if they have room. A gateway that is replayed has no
+/// strategies: what would be told is held against what was.
+fn push(replies: &mut spsc::Producer<'_>, slots: &[Payload]) -> bool {
+    if tape::is_writing() || tape::is_reading() {
+        let words = slots.as_flattened().iter().flat_map(|word| word.to_le_bytes());
+        tape::tell(Heard::Reply, &[&words.collect::<Vec<u8>>()]);
+    }
+    if tape::is_reading() {
+        // A strategy that is here hears it, too.
+        let _ = replies.push_batch(slots);
+    }
+    let ask = || replies.push_batch(slots).is_ok();
+    tape::hear(Heard::Room, ask, |has, on| on.number((*has).into()), |from| from.flag())
 }

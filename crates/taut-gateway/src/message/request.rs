@@ -128,6 +128,17 @@ pub(crate) struct RequestReader {
 }
 
 impl RequestReader {
+    /// Whether the slot asks for all books.
+    pub(crate) const fn asks_for_books(slot: &Payload) -> bool {
+        kind_of(slot) == kind::TELL_BOOKS
+    }
+
+    /// A slot without the times at which its stages ended: what the same decision has each time.
+    pub(crate) const fn without_stamps(slot: Payload) -> Payload {
+        let [head, id, a, b, origin, _, last] = slot;
+        [head, id, a, b, origin, 0, last]
+    }
+
     /// The request that ends with this slot, its mark and its number; it is as if the sender of its
     /// order asked. Nothing for a slot that goes before one, and for words that are none.
     #[inline]

@@ -1,48 +1,47 @@
 //! The gateway's process; in fused mode the strategy's too.
 
-use std::net::{SocketAddr, SocketAddrV4};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+mod live;
+mod replaying;
+
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::os::fd::OwnedFd;
 
 use taut_fix::CompId;
 use taut_gateway::{
-    Client, FeedInput, FeedSockets, FeedStreams, Fix44, FusedClient, Gateway, GatewayConfig,
-    GatewayError, Hub, OrderHandler, Owner, Regions, SnapshotLimits, Strategy, StrategyRegions,
-    StreamAddress,
+    Client, FeedInput, FeedSocket, FeedSockets, FeedStreams, Fix44, FusedClient, Gateway,
+    GatewayConfig, GatewayError, Hub, OrderHandler, Owner, Regions, RequestDifference,
+    SnapshotLimits, Strategy, StrategyRegions, StrategyRunner, StreamAddress,
 };
-use taut_io::EpollKernel;
+use taut_io::{EpollKernel, TapedKernel};
+use taut_ipc::{Region, Segment};
 use taut_market_data::FeedHandler;
 use taut_market_data::binance::{BinanceConfig, BinanceFeed};
 use taut_market_data::native::{NativeConfig, NativeFeed};
-use taut_sys::{Clock, Doorbell, Socket, Wait, Waiter, monotonic, wait_readable};
-use taut_types::{Instrument, Nanos, SequenceNumber};
+use taut_sys::{Address, Clock, DatagramOptions, Doorbell, Socket, TickMapping, Wait, Waiter};
+use taut_types::{Instrument, Nanos};
 
 use crate::child::{Parent, SharedClock, attach, regions};
-use crate::control::{GatewaySetup, Order, Published, Reply};
+use crate::control::GatewaySetup;
 use crate::error::RunnerError;
 use crate::feed::asking_socket;
 use crate::looker::Looker;
-use crate::outcome::Holdings;
+use crate::recording::{BUILD, Recorded, Recorder};
 use crate::roles::bare_send::BareSend;
 use crate::service::{Connect, Connections, MarketData, connect};
 use crate::settings::{Market, Mode, VenueKind};
 use crate::web::RunGateway;
 
-/// How long the feed may take to catch up at the end, before what is missing counts as lost.
-const CATCH_UP: Nanos = Nanos::from_secs(5);
-/// Rounds with work after which housekeeping is looked at all the same.
-const BUSY_ROUNDS: u32 = 256;
+use live::Live;
+pub use replaying::Replaying;
 
 /// Sockets of the gateway: its feed's, its orders'.
 const SOURCES: usize = 16;
-/// Lines of positions in one reply, which takes some 16 KiB.
-const POSITIONS_IN_A_REPLY: usize = 50;
-
 /// Runs the gateway until the parent says that it is over.
 pub fn play<S: Strategy>(
     setup: &GatewaySetup,
     fds: Vec<OwnedFd>,
     parent: &mut Parent,
-    make: impl FnOnce(Nanos) -> Result<S, RunnerError>,
+    make: impl FnOnce() -> Result<S, RunnerError>,
 ) -> Result<(), RunnerError> {
     let mut fds = fds.into_iter();
     let segment = attach(fds.next())?;
@@ -51,41 +50,73 @@ pub fn play<S: Strategy>(
     let strategy_segment = attach(fds.next())?;
     let own_bell = fds.next().map(Doorbell::from);
     let strategy_bell = fds.next().map(Doorbell::from);
-    let feed = fds.collect();
-    let process = Process { setup, regions, shared_clock, own_bell, parent };
-    match setup.common.settings.mode {
-        Mode::Fused | Mode::Simulated => {
-            let strategy = make(clock.now())?;
-            process.run(clock, feed, FusedClient::new(strategy))
-        }
-        Mode::Split => {
-            let wake = strategy_bell.filter(|_| setup.wake_strategy);
-            let rings = |error| RunnerError::run("rings", error);
-            let mut hub = Hub::new(&process.regions).map_err(rings)?;
-            let own = StrategyRegions::of(&strategy_segment)
-                .map_err(|error| RunnerError::run("shared memory", error))?;
-            let slot = hub.add_slot(&own, wake).map_err(rings)?;
-            hub.attach(slot, Owner::default());
-            process.run_split(clock, feed, hub)
-        }
-    }
+    let feed: Vec<_> = fds.collect();
+    let recorder = setup.common.settings.record.as_ref().map(|folder| {
+        let (build, clock) = (BUILD.to_owned(), clock.mapping().to_words());
+        let run = Recorded { build, setup: setup.clone(), clock, feed_sockets: feed.len() };
+        Recorder::create(folder, &run)
+    });
+    let recorder = recorder.transpose()?;
+    let clock = if recorder.is_some() { clock.taped() } else { clock };
+    let live = Live { regions, shared_clock, own_bell, parent, recorder };
+    live.begin_building();
+    let process = Process { setup, regions, driver: Driver::Live(live), elsewhere: None };
+    process.start(clock, Sockets::HandedOver(feed), (&strategy_segment, strategy_bell), make)
 }
 
-fn feed_sockets(
-    setup: &GatewaySetup,
-    mut fds: impl Iterator<Item = OwnedFd>,
-) -> Result<FeedSockets, RunnerError> {
-    let missing = || RunnerError::Run("market data: no sockets came".to_owned());
-    let adopt = |fd| Socket::adopt(fd).map_err(|error| RunnerError::run("market data", error));
-    let asking = setup.requests.map(asking_socket).transpose();
-    Ok(FeedSockets {
-        incremental: adopt(fds.next().ok_or_else(missing)?)?.into(),
-        snapshot: adopt(fds.next().ok_or_else(missing)?)?.into(),
-        incremental_b: fds.next().map(adopt).transpose()?.map(Into::into),
-        retransmission: asking
-            .map_err(|error| RunnerError::run("requests", error))?
-            .map(Into::into),
-    })
+/// Builds the same gateway on a kernel that is none, and has it do what it did.
+pub fn replay<S: Strategy>(
+    run: &Recorded,
+    replaying: Replaying<'_>,
+    make: impl FnOnce() -> Result<S, RunnerError>,
+) -> Result<(), RunnerError> {
+    let create = |name, layout: &[Region]| {
+        Segment::create(name, layout).map_err(|error| RunnerError::run("shared memory", error))
+    };
+    let segment = create("taut-replay", &Regions::LAYOUT)?;
+    let strategy_segment = create("taut-replay", &StrategyRegions::LAYOUT)?;
+    let regions = regions(&segment)?;
+    let clock = Clock::new(TickMapping::from_words(run.clock)).taped();
+    let setup = &run.setup;
+    let process = Process { setup, regions, driver: Driver::Replaying(replaying), elsewhere: None };
+    process.start(clock, Sockets::Recorded(run.feed_sockets), (&strategy_segment, None), make)
+}
+
+/// Where the sockets of a feed of datagrams come from.
+enum Sockets {
+    /// From the parent: line A, the snapshots and, where there is one, line B.
+    HandedOver(Vec<OwnedFd>),
+    /// There were so many of them.
+    Recorded(usize),
+}
+
+impl Sockets {
+    fn open(self, setup: &GatewaySetup) -> Result<FeedSockets, RunnerError> {
+        let missing = || RunnerError::Run("market data: no sockets came".to_owned());
+        let adopt = |fd| Socket::adopt(fd).map_err(|error| RunnerError::run("market data", error));
+        let none = || {
+            let nowhere = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0));
+            FeedSocket::At(Address::Inet(nowhere), DatagramOptions::default())
+        };
+        let (asking, sockets): (_, Vec<FeedSocket>) = match self {
+            Self::HandedOver(fds) => {
+                let asking = setup.requests.map(asking_socket).transpose();
+                let asking = asking.map_err(|error| RunnerError::run("requests", error))?;
+                let sockets = fds.into_iter().map(|fd| adopt(fd).map(Into::into));
+                (asking.map(Into::into), sockets.collect::<Result<_, _>>()?)
+            }
+            Self::Recorded(count) => {
+                (setup.requests.map(|_| none()), (0..count.min(3)).map(|_| none()).collect())
+            }
+        };
+        let mut sockets = sockets.into_iter();
+        Ok(FeedSockets {
+            incremental: sockets.next().ok_or_else(missing)?,
+            snapshot: sockets.next().ok_or_else(missing)?,
+            incremental_b: sockets.next(),
+            retransmission: asking,
+        })
+    }
 }
 
 /// A client that can be brought to rest.
@@ -94,6 +125,10 @@ trait RestingClient: Client {
     fn stop(&mut self);
     /// Whether its strategy lives here and has no open order.
     fn is_idle(&self) -> bool;
+    /// How many requests of a replay were held against those that a strategy makes now.
+    fn requests_compared(&self) -> Option<u64>;
+    /// Holds those against each other that were given since the last time.
+    fn compare_requests(&mut self) -> Result<(), RequestDifference>;
 }
 
 impl<S: Strategy> RestingClient for FusedClient<S> {
@@ -103,36 +138,45 @@ impl<S: Strategy> RestingClient for FusedClient<S> {
     fn is_idle(&self) -> bool {
         self.is_at_rest()
     }
+    fn requests_compared(&self) -> Option<u64> {
+        None
+    }
+    fn compare_requests(&mut self) -> Result<(), RequestDifference> {
+        Ok(())
+    }
 }
 
 impl RestingClient for Hub<'_> {
-    fn stop(&mut self) {}
+    fn stop(&mut self) {
+        self.rest();
+    }
     fn is_idle(&self) -> bool {
         false
+    }
+    fn requests_compared(&self) -> Option<u64> {
+        self.requests_compared()
+    }
+    fn compare_requests(&mut self) -> Result<(), RequestDifference> {
+        self.compare_requests()
     }
 }
 
 struct Process<'a, 'm> {
     setup: &'a GatewaySetup,
     regions: Regions<'m>,
-    shared_clock: SharedClock<'m>,
-    own_bell: Option<Doorbell>,
-    parent: &'a mut Parent,
+    driver: Driver<'a, 'm>,
+    /// What strategies do that are run beside a replay, after each of its entries.
+    elsewhere: Option<&'a mut dyn FnMut()>,
 }
 
-/// What the parent has asked for so far.
-#[derive(Debug, Default)]
-struct Wishes {
-    ready_said: bool,
-    draining: bool,
-    /// Log out when this packet has arrived, or by this time.
-    finish: Option<(Option<Published>, Nanos)>,
-    logging_out: bool,
-    finished_said: bool,
+/// Who runs the gateway.
+enum Driver<'a, 'm> {
+    Live(Live<'a, 'm>),
+    Replaying(Replaying<'a>),
 }
 
 /// A gateway whose bare send may be measured.
-type RunningGateway<'m, C, F, H> = Gateway<'m, C, F, EpollKernel, Looker<'m>, H>;
+type RunningGateway<'m, C, F, H> = Gateway<'m, C, F, TapedKernel<EpollKernel>, Looker<'m>, H>;
 
 /// A process that knows whose strategy it serves, and not yet what it is connected to.
 struct Connecting<'a, 'm, C> {
@@ -152,9 +196,43 @@ impl<C: RestingClient> Connect for Connecting<'_, '_, C> {
     }
 }
 
-impl Process<'_, '_> {
+impl<'m> Process<'_, 'm> {
+    /// Makes the client, where strategies live in their place.
+    fn start<S: Strategy>(
+        self,
+        clock: Clock,
+        feed: Sockets,
+        (strategy_segment, strategy_bell): (&'m Segment, Option<Doorbell>),
+        make: impl FnOnce() -> Result<S, RunnerError>,
+    ) -> Result<(), RunnerError> {
+        match self.setup.common.settings.mode {
+            Mode::Fused | Mode::Simulated => self.run(clock, feed, FusedClient::new(make()?)),
+            Mode::Split => {
+                let wake = strategy_bell.filter(|_| self.setup.wake_strategy);
+                let rings = |error| RunnerError::run("rings", error);
+                let mut hub = Hub::new(&self.regions).map_err(rings)?;
+                let own = StrategyRegions::of(strategy_segment)
+                    .map_err(|error| RunnerError::run("shared memory", error))?;
+                let slot = hub.add_slot(&own, wake).map_err(rings)?;
+                hub.attach(slot, Owner::default());
+                if matches!(self.driver, Driver::Live(_)) {
+                    return self.run_split(clock, feed, hub);
+                }
+                hub.begin_comparing_requests();
+                let runner = StrategyRunner::new(&self.regions, &own, None, make()?);
+                let mut runner = runner.map_err(rings)?;
+                // Its stamps are nobody's.
+                let standing = Clock::standing_at(Nanos(self.setup.common.began), Nanos::ZERO);
+                let mut elsewhere = || while runner.poll(&standing) {};
+                let Self { setup, regions, driver, .. } = self;
+                let process = Process { setup, regions, driver, elsewhere: Some(&mut elsewhere) };
+                process.run_split(clock, feed, hub)
+            }
+        }
+    }
+
     /// No type of the caller's is in it: it is compiled with this crate, once.
-    fn run_split(self, clock: Clock, feed: Vec<OwnedFd>, hub: Hub<'_>) -> Result<(), RunnerError> {
+    fn run_split(self, clock: Clock, feed: Sockets, hub: Hub<'_>) -> Result<(), RunnerError> {
         self.run(clock, feed, hub)
     }
 
@@ -163,7 +241,7 @@ impl Process<'_, '_> {
     fn run(
         self,
         clock: Clock,
-        feed: Vec<OwnedFd>,
+        feed: Sockets,
         client: impl RestingClient,
     ) -> Result<(), RunnerError> {
         let setup = self.setup;
@@ -184,7 +262,7 @@ impl Process<'_, '_> {
             let market_data = stream_feed(stream, config.instruments[0], levels, clock.now())?;
             return self.run_with(own(config, market_data)?, clock, client);
         }
-        let sockets = feed_sockets(setup, feed.into_iter())?;
+        let sockets = feed.open(setup)?;
         let feed = NativeConfig {
             instruments: &config.instruments,
             stream_id: setup.stream_id,
@@ -201,7 +279,7 @@ impl Process<'_, '_> {
     }
 
     fn run_with<F: FeedHandler, H: OrderHandler>(
-        mut self,
+        self,
         connections: Connections<F, H>,
         clock: Clock,
         client: impl RestingClient,
@@ -213,98 +291,23 @@ impl Process<'_, '_> {
         let looker = Looker { bare_send: bare_send.map_err(failed)?, ..Looker::default() };
         let Connections { config, market_data, orders: handler, .. } = connections;
         let handlers = (market_data.handler, handler);
-        let kernel =
-            EpollKernel::new(SOURCES).map_err(|error| RunnerError::run("the kernel", error))?;
+        let kernel = match &self.driver {
+            Driver::Live(_) => {
+                let kernel = EpollKernel::new(SOURCES);
+                TapedKernel::live(kernel.map_err(|error| RunnerError::run("the kernel", error))?)
+            }
+            Driver::Replaying(_) => TapedKernel::given(),
+        };
         let input = market_data.input;
         let mut gateway =
             Gateway::with_handlers(kernel, &config, clock, input, handlers, client, &regions)
                 .and_then(|gateway| gateway.with_observer(looker))
                 .map_err(failed)?;
-        let mut waiter = Waiter::new(self.setup.common.place.wait);
-        let mut wishes = Wishes::default();
-        let mut busy_rounds = 0;
-        loop {
-            if gateway.poll().map_err(failed)? {
-                waiter.worked();
-                busy_rounds += 1;
-                if busy_rounds < BUSY_ROUNDS {
-                    continue;
-                }
-            } else {
-                waiter.idle(|span| self.sleep(&mut gateway, span));
+        match self.driver {
+            Driver::Live(live) => {
+                live.run(&mut gateway, failed, Waiter::new(self.setup.common.place.wait))
             }
-            busy_rounds = 0;
-            if gateway.housekeeping().map_err(failed)? {
-                self.shared_clock.refresh(gateway.clock_mut());
-                if self.attend(&mut gateway, &mut wishes)? {
-                    return Ok(());
-                }
-            }
-        }
-    }
-
-    /// Listens to the parent and moves towards what it wants; whether it is all over.
-    fn attend<C: RestingClient, F: FeedHandler, H: OrderHandler>(
-        &mut self,
-        gateway: &mut RunningGateway<'_, C, F, H>,
-        wishes: &mut Wishes,
-    ) -> Result<bool, RunnerError> {
-        match self.parent.order()? {
-            Some(Order::Drain) => {
-                gateway.client_mut().stop();
-                wishes.draining = true;
-            }
-            Some(Order::Finish { published }) => {
-                wishes.finish = Some((published, monotonic() + CATCH_UP));
-            }
-            Some(Order::Exit) => return Ok(true),
-            _ => {}
-        }
-        if !wishes.ready_said && gateway.is_ready() {
-            wishes.ready_said = true;
-            self.parent.say(&Reply::Ready)?;
-        }
-        if wishes.draining && gateway.client_mut().is_idle() {
-            wishes.draining = false;
-            self.parent.say(&Reply::Drained)?;
-        }
-        let has_caught_up = |published: Published| {
-            let counters = gateway.counters();
-            gateway.has_caught_up_with(SequenceNumber(published.last))
-                && counters.ticks + counters.recovered >= published.count
-        };
-        if let Some((published, deadline)) = wishes.finish
-            && !wishes.logging_out
-            && (published.is_none_or(has_caught_up) || monotonic() >= deadline)
-        {
-            wishes.logging_out = true;
-            gateway.logout().map_err(|error| RunnerError::Run(error.to_string()))?;
-        }
-        if gateway.is_logged_out() && !wishes.finished_said {
-            wishes.finished_said = true;
-            gateway.counters().store(self.regions.gateway);
-            let Holdings { positions, profit } = Holdings::of(gateway);
-            for some in positions.chunks(POSITIONS_IN_A_REPLY) {
-                self.parent.say(&Reply::Positions(some.to_vec()))?;
-            }
-            self.parent.say(&Reply::Finished { profit })?;
-        }
-        Ok(false)
-    }
-
-    /// Sleeps until a packet, a report, a request or the parent wakes us.
-    fn sleep<C: Client, F: FeedHandler, H: OrderHandler>(
-        &self,
-        gateway: &mut RunningGateway<'_, C, F, H>,
-        span: Nanos,
-    ) {
-        let sources = gateway.fd();
-        let bell: BorrowedFd<'_> = self.own_bell.as_ref().map_or(sources, AsFd::as_fd);
-        let fds = [sources, bell, self.parent.fd()];
-        // Timers run once a millisecond while orders are open; a heartbeat can wait that long too.
-        let _ = wait_readable(&fds, Some(span));
-        if let Some(bell) = &self.own_bell {
-            bell.silence();
+            Driver::Replaying(replaying) => replaying.run(&mut gateway, self.elsewhere),
         }
     }
 }

@@ -18,7 +18,7 @@ pub fn play<S: Strategy>(
     setup: &StrategySetup,
     fds: Vec<OwnedFd>,
     parent: &mut Parent,
-    make: impl FnOnce(Nanos) -> Result<S, RunnerError>,
+    make: impl FnOnce() -> Result<S, RunnerError>,
 ) -> Result<(), RunnerError> {
     let mut fds = fds.into_iter();
     let segment = attach(fds.next())?;
@@ -29,7 +29,7 @@ pub fn play<S: Strategy>(
     let gateway_bell = fds.next().map(Doorbell::from);
     let own_bell = fds.next().map(Doorbell::from);
     let (mut shared_clock, mut clock) = SharedClock::new(&regions)?;
-    let strategy = make(clock.now())?;
+    let strategy = make()?;
     let wake = gateway_bell.filter(|_| setup.wake_gateway);
     let mut runner = StrategyRunner::new(&regions, &own, wake, strategy)
         .map_err(|error| RunnerError::Run(format!("rings: {error}")))?;
@@ -57,10 +57,8 @@ pub fn play<S: Strategy>(
         shared_clock.refresh(&mut clock);
         runner.timer(&clock);
         match parent.order()? {
-            Some(Order::Drain) => {
-                runner.stop();
-                draining = true;
-            }
+            // The gateway tells the strategy to come to rest, at its place among all else.
+            Some(Order::Drain) => draining = true,
             Some(Order::Exit) => return Ok(()),
             _ => {}
         }

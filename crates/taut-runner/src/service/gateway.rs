@@ -9,7 +9,7 @@ use std::sync::mpsc::{self, Sender};
 use std::thread::{self, ScopedJoinHandle};
 
 use taut_gateway::{Gateway, OrderHandler, Regions, Strategy, StrategyRegions};
-use taut_io::EpollKernel;
+use taut_io::{EpollKernel, TapedKernel};
 use taut_ipc::Segment;
 use taut_journal::Journal;
 use taut_market_data::FeedHandler;
@@ -180,6 +180,8 @@ fn run<W: Strategies, F: FeedHandler + Send, H: OrderHandler + Send>(
     let kernel =
         EpollKernel::new(SOURCES).map_err(|error| RunnerError::run("the kernel", error))?;
     let handlers = (feed, handler);
+    // The kernel of a run's gateway: one type is compiled once.
+    let kernel = TapedKernel::live(kernel);
     let gateway = Gateway::with_handlers(kernel, &config, now, input, handlers, client, &regions)
         .and_then(|gateway| gateway.with_observer(Looker { tap, ..Looker::default() }))
         .map_err(|error| trading::failed(error, orders))?;

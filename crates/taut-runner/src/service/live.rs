@@ -1,11 +1,10 @@
 //! Connects to a venue, and says what it saw, without sending an order.
 
 use std::fmt::Write;
-use std::os::fd::AsFd;
 use std::sync::Arc;
 
 use taut_gateway::{Gateway, GatewayError, Hub, OrderHandler, Regions};
-use taut_io::EpollKernel;
+use taut_io::{EpollKernel, TapedKernel};
 use taut_ipc::Segment;
 use taut_market_data::{BestPrices, FeedHandler, Soundness};
 use taut_sync::atomic::Ordering;
@@ -86,6 +85,7 @@ impl Connect for Look<'_> {
         // No strategy attaches.
         let client = Hub::new(&regions).map_err(|error| failed(&error))?;
         let kernel = EpollKernel::new(SOURCES).map_err(|error| failed(&error))?;
+        let kernel = TapedKernel::live(kernel);
         let clock = Clock::new(Anchoring::start().mapping());
         // It sleeps, however the gateway is to wait.
         let config = taut_gateway::GatewayConfig { hot: false, ..config };
@@ -171,7 +171,7 @@ impl Looking<'_, '_> {
         let failed = |error: GatewayError| RunnerError::Run(error.to_string());
         if !self.gateway.poll().map_err(failed)? {
             // What it says is looked at anyway.
-            let _ = wait_readable(&[self.gateway.fd().as_fd()], Some(LOOK));
+            let _ = wait_readable(self.gateway.fd().as_slice(), Some(LOOK));
         }
         self.gateway.housekeeping().map(drop).map_err(failed)
     }

@@ -40,6 +40,7 @@ fn a_strategy_that_is_attached_is_told_a_new_instrument_and_trades_it() {
         // It sends when it is told something: an order for what it does not know is refused.
         let strategy = world.runner.strategy_mut();
         (strategy.sent, strategy.instrument) = (None, InstrumentId(1));
+        strategy.waits_for_word = true;
         let sent = world.venue().count("|35=D|");
         world.pass(Nanos::from_millis(20));
         assert_eq!(world.venue().count("|35=D|"), sent);

@@ -15,7 +15,8 @@ fn a_client_s_order_overtakes_the_market_data_that_waits() {
             events.io().send_to(feed, b"packet", None).unwrap();
         }
         let now = events.io().now();
-        world.runner.timer(&clock_at(now));
+        core.with_client(|client, clock, state| client.timer(clock, state, now));
+        while world.runner.poll(&clock_at(now)) {}
         assert_eq!(*world.log.borrow(), [], "neither was looked at yet");
         world.gateway.poll().unwrap();
         let mut expected = vec![Seen::Order];

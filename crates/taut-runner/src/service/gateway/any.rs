@@ -10,7 +10,7 @@ use taut_gateway::{
     GatewayError, NewInstrument, OpenOrder, OrderFilter, OrderHandler, Owner, PositionComparisons,
     RiskRules, VenueCopies, VenueTerms,
 };
-use taut_io::EpollKernel;
+use taut_io::{EpollKernel, TapedKernel};
 use taut_journal::{State, Writer};
 use taut_market_data::{BestPrices, FeedHandler, Soundness, Source, Staleness};
 use taut_oms::{
@@ -26,7 +26,7 @@ use crate::looker::Looker;
 pub trait AnyGateway {
     fn poll(&mut self) -> Result<bool, GatewayError>;
     fn housekeeping(&mut self) -> Result<bool, GatewayError>;
-    fn fd(&mut self) -> BorrowedFd<'_>;
+    fn fd(&mut self) -> Option<BorrowedFd<'_>>;
     fn clock_mut(&mut self) -> &mut Clock;
     fn client(&self) -> &dyn Attachable;
     fn client_mut(&mut self) -> &mut dyn Attachable;
@@ -85,7 +85,7 @@ pub trait AnyGateway {
 }
 
 impl<C: Client + Attachable, F: FeedHandler, H: OrderHandler> AnyGateway
-    for Gateway<'_, C, F, EpollKernel, Looker<'_>, H>
+    for Gateway<'_, C, F, TapedKernel<EpollKernel>, Looker<'_>, H>
 {
     fn poll(&mut self) -> Result<bool, GatewayError> {
         self.poll()
@@ -95,7 +95,7 @@ impl<C: Client + Attachable, F: FeedHandler, H: OrderHandler> AnyGateway
         self.housekeeping()
     }
 
-    fn fd(&mut self) -> BorrowedFd<'_> {
+    fn fd(&mut self) -> Option<BorrowedFd<'_>> {
         self.fd()
     }
 

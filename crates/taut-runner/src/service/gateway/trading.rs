@@ -167,7 +167,9 @@ impl<'a, 'm> Trading<'a, 'm> {
             } else {
                 waiter.idle(|span| {
                     // What it says is looked at anyway.
-                    let _ = wait_readable(&[self.gateway.fd(), self.bell.as_fd()], Some(span));
+                    let bell = self.bell.as_fd();
+                    let sources = self.gateway.fd().unwrap_or(bell);
+                    let _ = wait_readable(&[sources, bell], Some(span));
                     self.bell.silence();
                 });
             }

@@ -1,0 +1,146 @@
+//! `taut record`: what a recording of a run holds, whether all of it can be believed, and parts of
+//! it. What makes one is `taut demo --record DIR`.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use serde::Serialize;
+use taut_journal::{Copied, InputSettings, JournalError, copy_inputs};
+use taut_runner::{Recording, Replayed};
+
+use crate::demo;
+use crate::exit::Failure;
+use crate::terminal::print;
+
+/// Look at a recorded run, check it, cut it.
+#[derive(Subcommand, Debug)]
+pub enum Record {
+    /// Say what a recording holds; exit code 1 when something in it cannot be believed.
+    Info(Info),
+    /// Copy a recording up to an entry into a new one: a run that ends there.
+    Cut(Cut),
+    /// Copy what can be believed of a damaged recording into a new one.
+    Repair(Repair),
+}
+
+/// A recording.
+#[derive(Args, Debug)]
+pub struct Info {
+    /// The folder of the recording.
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+    /// Print one line of JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// A part of a recording.
+#[derive(Args, Debug)]
+pub struct Cut {
+    /// The folder of the recording.
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+    /// The last entry of the new one.
+    #[arg(long, value_name = "ENTRY", value_parser = clap::value_parser!(u64).range(2..))]
+    to: u64,
+    /// The new folder.
+    #[arg(short, long, value_name = "NEW")]
+    out: PathBuf,
+}
+
+/// What can be believed of a recording.
+#[derive(Args, Debug)]
+pub struct Repair {
+    /// The folder of the recording.
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+    /// The new folder.
+    #[arg(short, long, value_name = "NEW")]
+    out: PathBuf,
+}
+
+/// Does it.
+pub fn run(what: &Record) -> Result<(), Failure> {
+    match what {
+        Record::Info(Info { folder, json }) => info(folder, *json),
+        Record::Cut(Cut { folder, to, out }) => {
+            let copied = copy(folder, out, Some(*to))?;
+            if let Some(damage) = copied.damage {
+                let (folder, frames) = (folder.display(), copied.frames);
+                let said = format!("{folder}: {damage}; the {frames} entries before it are copied");
+                return Err(Failure::Run(said));
+            }
+            if copied.frames < *to {
+                return print(format!("{} entries: the recording has no more", copied.frames));
+            }
+            print(format!("{} entries", copied.frames))
+        }
+        Record::Repair(Repair { folder, out }) => {
+            let copied = copy(folder, out, None)?;
+            print(match copied.damage {
+                None => format!("{} entries: nothing is damaged", copied.frames),
+                Some(damage) => format!("{} entries; behind them: {damage}", copied.frames),
+            })
+        }
+    }
+}
+
+fn copy(from: &Path, to: &Path, last: Option<u64>) -> Result<Copied, Failure> {
+    let settings = InputSettings::default();
+    copy_inputs(from, to, last, settings, &mut |_| ()).map_err(|error| match error {
+        JournalError::Folder(error) => Failure::Usage(format!(
+            "--out {}: {error}; name a new folder: nothing is overwritten",
+            to.display()
+        )),
+        error => Failure::run(&from.display().to_string(), error),
+    })
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    build: &'a str,
+    mode: &'static str,
+    seconds: f64,
+    entries: u64,
+    turns: u64,
+    housekeeping: u64,
+    commands: u64,
+    states: u64,
+    bytes: u64,
+    unfinished: bool,
+}
+
+fn info(folder: &Path, is_json: bool) -> Result<(), Failure> {
+    let recording = Recording::open(folder).map_err(demo::failure)?;
+    let build = recording.build().to_owned();
+    let found = recording.look().map_err(demo::failure)?;
+    let Replayed { mode, entries, turns, rounds, commands, states, bytes, unfinished, .. } = found;
+    let seconds = found.span.0 as f64 / 1e9;
+    // What it says of itself is behind its first entry.
+    let entries = entries + 1;
+    if is_json {
+        let (mode, housekeeping) = (mode.name(), rounds);
+        let report = Report {
+            build: &build,
+            mode,
+            seconds,
+            entries,
+            turns,
+            housekeeping,
+            commands,
+            states,
+            bytes,
+            unfinished,
+        };
+        let json = serde_json::to_string(&report);
+        return print(json.map_err(|error| Failure::run("JSON", error))?);
+    }
+    let end = if unfinished { ", cut off where its process was killed" } else { "" };
+    print(format!(
+        "{} run of {seconds:.3} s{end}, by {build}\n\
+         {entries} entries, {:.1} MB: {turns} turns, {rounds} rounds of housekeeping, \
+         {commands} commands, {states} states",
+        mode.name(),
+        bytes as f64 / 1e6
+    ))
+}

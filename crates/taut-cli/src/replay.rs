@@ -1,0 +1,100 @@
+//! `taut replay`: a recorded run once more, held against itself.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use clap::Args;
+use serde::Serialize;
+use taut_runner::{Recording, Replayed};
+
+use crate::demo;
+use crate::exit::Failure;
+use crate::terminal::print;
+
+/// Do a recorded run once more and compare all that the gateway sends and comes to.
+///
+/// `taut demo --record DIR` writes down what the gateway hears: packets, answers, times, the
+/// requests of a strategy in another process. Here the same gateway is given the same, without a
+/// network and without a clock. The exit code is 1 when anything that it sends, tells a strategy or
+/// comes to differs from what was recorded; the first difference is shown.
+#[derive(Args, Clone, Debug)]
+pub struct Arguments {
+    /// The folder of the recording.
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+    /// Compare with what was recorded: what happens without the flag, too.
+    #[arg(long)]
+    verify: bool,
+    /// Print one line of JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Report {
+    mode: &'static str,
+    seconds: f64,
+    entries: u64,
+    turns: u64,
+    housekeeping: u64,
+    commands: u64,
+    states: u64,
+    bytes: u64,
+    unfinished: bool,
+    ticks: u64,
+    orders: u64,
+    requests_compared: Option<u64>,
+    replayed_in_seconds: f64,
+    difference: Option<Difference>,
+}
+
+#[derive(Serialize)]
+struct Difference {
+    entry: u64,
+    seconds: f64,
+    doing: &'static str,
+    what: String,
+}
+
+/// Does it.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let recording = Recording::open(&arguments.folder).map_err(demo::failure)?;
+    let start = Instant::now();
+    let found = recording.verify(demo::strategy).map_err(demo::failure)?;
+    let seconds = start.elapsed().as_secs_f64();
+    if arguments.json {
+        let report = serde_json::to_string(&report(&found, seconds));
+        print(report.map_err(|error| Failure::run("JSON", error))?)?;
+    } else {
+        print(format!("{found}\nreplayed in {seconds:.3} s"))?;
+    }
+    match found.divergence {
+        None => Ok(()),
+        Some(divergence) => Err(Failure::Run(format!("the replay differs: {divergence}"))),
+    }
+}
+
+fn report(found: &Replayed, seconds: f64) -> Report {
+    Report {
+        mode: found.mode.name(),
+        seconds: found.span.0 as f64 / 1e9,
+        entries: found.entries,
+        turns: found.turns,
+        housekeeping: found.rounds,
+        commands: found.commands,
+        states: found.states,
+        bytes: found.bytes,
+        unfinished: found.unfinished,
+        ticks: found.counters.ticks,
+        orders: found.counters.orders,
+        requests_compared: found.requests_compared,
+        replayed_in_seconds: seconds,
+        difference: found.divergence.as_ref().map(|divergence| Difference {
+            entry: divergence.entry,
+            seconds: divergence.at.0 as f64 / 1e9,
+            doing: divergence.doing,
+            what: divergence.what.clone(),
+        }),
+    }
+}

@@ -1,0 +1,152 @@
+//! Recorded runs, done once more.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use taut_sys::ProcessSignal;
+use tempfile::TempDir;
+
+use crate::outcome::count;
+use crate::support::{Demo, TAUT, send};
+
+/// Runs a demo that is recorded, and returns its result with the folder of the recording.
+fn record(arguments: &[&str]) -> (Value, TempDir) {
+    let folder = tempfile::tempdir().expect("temporary directory");
+    let into = folder.path().join("run");
+    let into = into.to_str().expect("a name in UTF-8");
+    let outcome =
+        Demo::slow(&[&["--seconds", "0.7", "--record", into], arguments].concat()).finish();
+    (outcome.expect_sound(), folder)
+}
+
+fn replay(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(TAUT);
+    command.arg("replay").arg(folder).args(arguments).output().expect("run taut replay")
+}
+
+/// The replay's result: it did all that was recorded and nothing else.
+fn expect_the_same(folder: &TempDir) -> Value {
+    let output = replay(&folder.path().join("run"), &["--json", "--verify"]);
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{out}\n{err}");
+    assert_eq!(taut_testkit::odd_json_keys(out.trim_end()), [""; 0]);
+    let result: Value = serde_json::from_str(&out).expect("JSON");
+    assert!(result["difference"].is_null(), "{result}");
+    assert!(count(&result, "states") > 0 && count(&result, "turns") > 0, "{result}");
+    result
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn a_fused_run_is_done_again_decision_by_decision() {
+    let (run, folder) = record(&["--mode", "fused"]);
+    let again = expect_the_same(&folder);
+    assert_eq!(again["mode"], "fused");
+    assert_eq!(count(&again, "orders"), count(&run, "orders"));
+    assert!(count(&run, "orders") > 0, "{run}");
+    assert_eq!(again["unfinished"], false);
+}
+
+#[test]
+fn a_split_run_is_done_again_request_by_request() {
+    let (run, folder) = record(&[]);
+    let again = expect_the_same(&folder);
+    assert_eq!((&again["mode"], count(&again, "orders")), (&"split".into(), count(&run, "orders")));
+    // One that was overtaken by the market on a busy machine knew other things.
+    let requests = count(&run, "orders") + count(&run, "cancel_requests");
+    let compared = again["requests_compared"].as_u64().unwrap_or(requests);
+    assert!(compared >= requests && requests > 0, "{again}");
+}
+
+#[test]
+fn what_both_lines_lost_is_lost_and_found_again() {
+    for arguments in [
+        &["--lose", "100,100", "--mode", "fused"][..],
+        &["--lose", "100,100", "--refuse-retransmission"],
+        &["--lose", "200,50", "--wait", "block"],
+        &["--lose", "50,200", "--wait", "yield", "--mode", "fused"],
+    ] {
+        let (_, folder) = record(arguments);
+        expect_the_same(&folder);
+    }
+}
+
+#[test]
+fn a_run_that_was_killed_is_done_again_as_far_as_it_came() {
+    let folder = tempfile::tempdir().expect("temporary directory");
+    let into = folder.path().join("run");
+    let into = into.to_str().expect("a name in UTF-8");
+    let demo = Demo::slow(&["--seconds", "60", "--mode", "fused", "--record", into]);
+    demo.wait_until_live();
+    send(demo.process_of("gateway"), ProcessSignal::Kill);
+    demo.finish().expect_code(1);
+    let output = replay(&folder.path().join("run"), &["--json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let result: Value = serde_json::from_str(&text(&output.stdout)).expect("JSON");
+    assert!(count(&result, "orders") > 0, "{result}");
+}
+
+fn taut(arguments: &[&str]) -> (Option<i32>, String, String) {
+    let output = Command::new(TAUT).args(arguments).output().expect("run taut");
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+fn a_part_of_a_recording_is_a_recording() {
+    let (_, folder) = record(&["--mode", "fused"]);
+    let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    let (run, part) = (path("run"), path("part"));
+    let (code, out, err) = taut(&["record", "info", &run, "--json"]);
+    assert_eq!(code, Some(0), "{err}");
+    assert_eq!(taut_testkit::odd_json_keys(out.trim_end()), [""; 0]);
+    let info: Value = serde_json::from_str(&out).expect("JSON");
+    let entries = count(&info, "entries");
+    assert!(entries > 100 && info["unfinished"] == false, "{info}");
+    let half = (entries / 2).to_string();
+    let (code, out, err) = taut(&["record", "cut", &run, "--to", &half, "--out", &part]);
+    assert_eq!((code, out.trim_end()), (Some(0), &*format!("{half} entries")), "{err}");
+    let (code, _, err) = taut(&["record", "cut", &run, "--to", &half, "--out", &part]);
+    assert_eq!(code, Some(2), "{err}");
+    assert!(err.contains("nothing is overwritten"), "{err}");
+    let output = replay(&folder.path().join("part"), &[]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+}
+
+#[test]
+fn a_damaged_recording_is_named_by_file_and_byte() {
+    let (_, folder) = record(&["--mode", "fused"]);
+    let file = folder.path().join("run/0000000001.journal");
+    let mut bytes = fs::read(&file).expect("the segment");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&file, bytes).expect("write it");
+    let output = replay(&folder.path().join("run"), &[]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = text(&output.stderr);
+    assert!(said.contains("0000000001.journal at byte"), "{said}");
+    let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    let (code, out, err) = taut(&["record", "repair", &path("run"), "--out", &path("repaired")]);
+    assert_eq!(code, Some(0), "{err}");
+    assert!(out.contains("0000000001.journal at byte"), "{out}");
+    let output = replay(&folder.path().join("repaired"), &[]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+}
+
+#[test]
+fn what_is_no_recording_and_where_none_can_go_is_refused() {
+    let folder = tempfile::tempdir().expect("temporary directory");
+    let output = replay(&folder.path().join("none"), &[]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("no recording"), "{}", text(&output.stderr));
+    fs::write(folder.path().join("file"), "").expect("a file");
+    let into = folder.path().to_str().expect("a name in UTF-8");
+    let outcome = Demo::slow(&["--record", into]).finish();
+    outcome.expect_refused(2, &["--record", into, "not empty"]);
+    let outcome = Demo::slow(&["--record", "run", "--venue", "deribit"]).finish();
+    outcome.expect_refused(2, &["--record"]);
+}

@@ -1,0 +1,219 @@
+//! A recorded run once more: the same gateway and the same strategy, given what they heard, and
+//! everything that they send held against what they sent.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use serde::de::DeserializeOwned;
+use taut_gateway::{GatewayCounters, Strategy};
+use taut_journal::{COMMAND, Frame, HOUSEKEEPING, InputReader, JournalError, RUN, STATE, TURN};
+use taut_sys::tape;
+use taut_types::Nanos;
+use toml::Table;
+
+use crate::error::RunnerError;
+use crate::reading;
+use crate::recording::{BUILD, Recorded};
+use crate::roles::{Replaying, replay};
+use crate::settings::{Mode, Settings};
+use crate::start::Start;
+
+/// A run that was written down: [`Settings::record`].
+#[derive(Debug)]
+pub struct Recording {
+    folder: PathBuf,
+    reader: InputReader,
+    run: Recorded,
+    began: Nanos,
+}
+
+impl Recording {
+    /// Opens the recording in a folder.
+    ///
+    /// # Errors
+    /// There is none, another build wrote it, or its first entries are damaged.
+    pub fn open(folder: &Path) -> Result<Self, RunnerError> {
+        let named = |what: &dyn fmt::Display| {
+            RunnerError::Settings(format!("{}: {what}", folder.display()))
+        };
+        let mut reader = InputReader::open(folder).map_err(|error| match error {
+            JournalError::File { .. } => {
+                named(&format_args!("no recording of a run ({error}); check the path"))
+            }
+            error => named(&error),
+        })?;
+        let first = reader.next_frame().map_err(|error| named(&error))?;
+        let Some(Frame { kind: RUN, time: began, bytes, .. }) = first else {
+            return Err(named(&"the recording does not say what the run was: it is cut"));
+        };
+        let run: Recorded = serde_json::from_slice(bytes).map_err(|error| {
+            named(&format_args!("what the run was, this build does not read: {error}"))
+        })?;
+        if run.build != BUILD {
+            let build = &run.build;
+            return Err(named(&format_args!("written by {build}; this is {BUILD}: use that one")));
+        }
+        Ok(Self { folder: folder.to_owned(), reader, run, began })
+    }
+
+    /// Where the strategy ran.
+    #[must_use]
+    pub const fn mode(&self) -> Mode {
+        self.run.setup.common.settings.mode
+    }
+
+    /// The run's settings, without the strategy's parameters.
+    #[must_use]
+    pub const fn settings(&self) -> &Settings {
+        &self.run.setup.common.settings
+    }
+
+    /// Reads all of it and says what is in it, without doing anything of it.
+    ///
+    /// # Errors
+    /// Damage of the recording.
+    pub fn look(self) -> Result<Replayed, RunnerError> {
+        let Self { folder, mut reader, run, began } = self;
+        let named =
+            |what: &dyn fmt::Display| RunnerError::Run(format!("{}: {what}", folder.display()));
+        let mut found = Replayed { mode: run.setup.common.settings.mode, ..Replayed::default() };
+        while let Some(frame) = reader.next_frame().map_err(|error| named(&error))? {
+            found.note(&frame, began);
+        }
+        found.unfinished = reader.tail().is_some();
+        Ok(found)
+    }
+
+    /// The build that wrote it.
+    #[must_use]
+    pub fn build(&self) -> &str {
+        &self.run.build
+    }
+
+    /// Runs the gateway again, with the strategy that `make` makes. In split mode the gateway is
+    /// given the requests that it took, and each is held against the one that the strategy makes
+    /// now of what it is told.
+    ///
+    /// Nothing is sent and no clock is read: it goes as fast as it goes.
+    ///
+    /// # Errors
+    /// Damage of the recording; parameters that the strategy does not know. A difference is none:
+    /// it is in what is returned.
+    pub fn verify<P: DeserializeOwned, S: Strategy>(
+        self,
+        make: impl FnOnce(Start<P>) -> S,
+    ) -> Result<Replayed, RunnerError> {
+        let Self { folder, mut reader, run, began } = self;
+        let named =
+            |what: &dyn fmt::Display| RunnerError::Run(format!("{}: {what}", folder.display()));
+        let mut found = Replayed { mode: run.setup.common.settings.mode, ..Replayed::default() };
+        let built = reader.next_frame().map_err(|error| named(&error))?;
+        let Some(frame @ Frame { kind: TURN, bytes, .. }) = built else {
+            return Err(named(&"the run ended before its gateway was built"));
+        };
+        found.note(&frame, began);
+        tape::begin_reading(bytes);
+        let instrument = run.setup.common.settings.instruments()?[0];
+        let table: Table = toml::from_str(&run.setup.parameters)
+            .map_err(|error| RunnerError::run("parameters", error.message()))?;
+        let parameters = reading::parsed::<P>(table)?;
+        let now = Nanos(run.setup.common.began);
+        let make = || Ok(make(Start { now, instrument, parameters }));
+        let replaying = Replaying { reader: &mut reader, began, found: &mut found };
+        replay(&run, replaying, make).map_err(|error| named(&error))?;
+        Ok(found)
+    }
+}
+
+/// What came of a run that was done again.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Replayed {
+    /// Where the strategy ran.
+    pub mode: Mode,
+    /// Entries that were given, up to the difference if there is one.
+    pub entries: u64,
+    /// Turns of the loop, rounds of housekeeping, commands and states among them.
+    pub turns: u64,
+    /// See [`turns`](Self::turns).
+    pub rounds: u64,
+    /// See [`turns`](Self::turns).
+    pub commands: u64,
+    /// See [`turns`](Self::turns).
+    pub states: u64,
+    /// Bytes of the entries.
+    pub bytes: u64,
+    /// How long the recorded run was.
+    pub span: Nanos,
+    /// In split mode: requests of the strategy's process that are those which the strategy makes now.
+    /// Nothing where it was overtaken by the market, so that it knew other things.
+    pub requests_compared: Option<u64>,
+    /// The recording was not ended: its process was killed.
+    pub unfinished: bool,
+    /// The gateway's counts at the end.
+    pub counters: GatewayCounters,
+    /// The first difference.
+    pub divergence: Option<Divergence>,
+}
+
+impl Replayed {
+    pub(crate) fn note(&mut self, frame: &Frame<'_>, began: Nanos) {
+        self.entries += 1;
+        self.bytes += frame.bytes.len() as u64;
+        self.span = frame.time.since(began);
+        let count = match frame.kind {
+            TURN => &mut self.turns,
+            HOUSEKEEPING => &mut self.rounds,
+            COMMAND => &mut self.commands,
+            STATE => &mut self.states,
+            _ => return,
+        };
+        *count += 1;
+    }
+}
+
+impl fmt::Display for Replayed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { entries, turns, rounds, commands, states, counters, .. } = self;
+        let (mode, span) = (self.mode.name(), self.span.0 as f64 / 1e9);
+        let end = if self.unfinished { ", cut off where its process was killed" } else { "" };
+        let differences = u32::from(self.divergence.is_some());
+        let strategy = match (self.mode, self.requests_compared) {
+            (Mode::Split, Some(count)) => format!("{count} requests of the strategy made again"),
+            (Mode::Split, None) => "the strategy was overtaken by the market: its requests were \
+                                    given, not made again"
+                .to_owned(),
+            _ => "the strategy's decisions made again".to_owned(),
+        };
+        let megabytes = self.bytes as f64 / 1e6;
+        writeln!(f, "{mode} run of {span:.3} s{end}: {differences} differences")?;
+        writeln!(
+            f,
+            "{entries} entries, {megabytes:.1} MB: {turns} turns, {rounds} rounds of housekeeping, \
+             {commands} commands, {states} states"
+        )?;
+        let GatewayCounters { ticks, orders, .. } = counters;
+        write!(f, "{ticks} ticks, {orders} orders; {strategy}")
+    }
+}
+
+/// Where a run that is done again goes another way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Divergence {
+    /// The number of the entry.
+    pub entry: u64,
+    /// When, since the run began.
+    pub at: Nanos,
+    /// What the gateway did then.
+    pub doing: &'static str,
+    /// What was recorded, and what is now.
+    pub what: String,
+}
+
+impl fmt::Display for Divergence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { entry, at, doing, what } = self;
+        write!(f, "entry {entry}, {:.6} s into the run, {doing}: {what}", at.0 as f64 / 1e9)
+    }
+}
