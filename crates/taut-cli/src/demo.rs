@@ -8,33 +8,15 @@ mod arguments;
 mod live;
 mod outcome;
 mod plan;
+mod strategy;
 
-use serde::Deserialize;
-use taut_gateway::{TouchConfig, TouchStrategy};
-use taut_runner::{Role, Runner, RunnerError, Settings, Start};
+use taut_runner::{Role, Runner, RunnerError, Settings};
 
 use crate::exit::Failure;
 use crate::report::Watch;
 
 pub use arguments::{Arguments, WAITS, one_of};
-
-/// What the demo's strategy is told.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Parameters {
-    /// Its orders a second, at the most.
-    orders_per_second: u32,
-}
-
-/// The name of that in the settings.
-const ORDERS_PER_SECOND: &str = "orders_per_second";
-
-/// The demo's strategy.
-pub fn strategy(start: Start<Parameters>) -> TouchStrategy {
-    let Parameters { orders_per_second } = start.parameters;
-    let config = TouchConfig { orders_per_second, ..TouchConfig::default() };
-    TouchStrategy::new(config, start.now)
-}
+pub use strategy::{Parameters, strategy};
 
 /// Runs the demo, or what a demo's parent has started this process for.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {

@@ -1,11 +1,11 @@
 //! `taut replay`: a recorded run once more, held against itself.
 
 use std::path::PathBuf;
-use std::time::Instant;
 
 use clap::Args;
 use serde::Serialize;
 use taut_runner::{Recording, Replayed};
+use taut_sys::monotonic;
 
 use crate::demo;
 use crate::exit::Failure;
@@ -60,9 +60,9 @@ struct Difference {
 /// Does it.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let recording = Recording::open(&arguments.folder).map_err(demo::failure)?;
-    let start = Instant::now();
+    let start = monotonic();
     let found = recording.verify(demo::strategy).map_err(demo::failure)?;
-    let seconds = start.elapsed().as_secs_f64();
+    let seconds = monotonic().since(start).0 as f64 / 1e9;
     if arguments.json {
         let report = serde_json::to_string(&report(&found, seconds));
         print(report.map_err(|error| Failure::run("JSON", error))?)?;

@@ -48,6 +48,7 @@ mod placement;
 mod reading;
 mod recording;
 mod replay;
+mod replayed;
 mod role;
 mod roles;
 mod runner;
@@ -65,7 +66,8 @@ pub use error::RunnerError;
 pub use observer::{Live, Observer, Started};
 pub use outcome::{End, Holdings, Outcome, Process, VenueOutcome};
 pub use placement::Place;
-pub use replay::{Divergence, Recording, Replayed};
+pub use replay::Recording;
+pub use replayed::{Divergence, Replayed};
 pub use role::Role;
 pub use runner::Runner;
 pub use settings::{

@@ -5,8 +5,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
-use taut_gateway::{GatewayCounters, Strategy};
-use taut_journal::{COMMAND, Frame, HOUSEKEEPING, InputReader, JournalError, RUN, STATE, TURN};
+use taut_gateway::Strategy;
+use taut_journal::{Frame, InputReader, JournalError, RUN, TURN};
 use taut_sys::tape;
 use taut_types::Nanos;
 use toml::Table;
@@ -14,6 +14,7 @@ use toml::Table;
 use crate::error::RunnerError;
 use crate::reading;
 use crate::recording::{BUILD, Recorded};
+use crate::replayed::Replayed;
 use crate::roles::{Replaying, replay};
 use crate::settings::{Mode, Settings};
 use crate::start::Start;
@@ -122,98 +123,5 @@ impl Recording {
         let replaying = Replaying { reader: &mut reader, began, found: &mut found };
         replay(&run, replaying, make).map_err(|error| named(&error))?;
         Ok(found)
-    }
-}
-
-/// What came of a run that was done again.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Replayed {
-    /// Where the strategy ran.
-    pub mode: Mode,
-    /// Entries that were given, up to the difference if there is one.
-    pub entries: u64,
-    /// Turns of the loop, rounds of housekeeping, commands and states among them.
-    pub turns: u64,
-    /// See [`turns`](Self::turns).
-    pub rounds: u64,
-    /// See [`turns`](Self::turns).
-    pub commands: u64,
-    /// See [`turns`](Self::turns).
-    pub states: u64,
-    /// Bytes of the entries.
-    pub bytes: u64,
-    /// How long the recorded run was.
-    pub span: Nanos,
-    /// In split mode: requests of the strategy's process that are those which the strategy makes now.
-    /// Nothing where it was overtaken by the market, so that it knew other things.
-    pub requests_compared: Option<u64>,
-    /// The recording was not ended: its process was killed.
-    pub unfinished: bool,
-    /// The gateway's counts at the end.
-    pub counters: GatewayCounters,
-    /// The first difference.
-    pub divergence: Option<Divergence>,
-}
-
-impl Replayed {
-    pub(crate) fn note(&mut self, frame: &Frame<'_>, began: Nanos) {
-        self.entries += 1;
-        self.bytes += frame.bytes.len() as u64;
-        self.span = frame.time.since(began);
-        let count = match frame.kind {
-            TURN => &mut self.turns,
-            HOUSEKEEPING => &mut self.rounds,
-            COMMAND => &mut self.commands,
-            STATE => &mut self.states,
-            _ => return,
-        };
-        *count += 1;
-    }
-}
-
-impl fmt::Display for Replayed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { entries, turns, rounds, commands, states, counters, .. } = self;
-        let (mode, span) = (self.mode.name(), self.span.0 as f64 / 1e9);
-        let end = if self.unfinished { ", cut off where its process was killed" } else { "" };
-        let differences = u32::from(self.divergence.is_some());
-        let strategy = match (self.mode, self.requests_compared) {
-            (Mode::Split, Some(count)) => format!("{count} requests of the strategy made again"),
-            (Mode::Split, None) => "the strategy was overtaken by the market: its requests were \
-                                    given, not made again"
-                .to_owned(),
-            _ => "the strategy's decisions made again".to_owned(),
-        };
-        let megabytes = self.bytes as f64 / 1e6;
-        writeln!(f, "{mode} run of {span:.3} s{end}: {differences} differences")?;
-        writeln!(
-            f,
-            "{entries} entries, {megabytes:.1} MB: {turns} turns, {rounds} rounds of housekeeping, \
-             {commands} commands, {states} states"
-        )?;
-        let GatewayCounters { ticks, orders, .. } = counters;
-        write!(f, "{ticks} ticks, {orders} orders; {strategy}")
-    }
-}
-
-/// Where a run that is done again goes another way.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Divergence {
-    /// The number of the entry.
-    pub entry: u64,
-    /// When, since the run began.
-    pub at: Nanos,
-    /// What the gateway did then.
-    pub doing: &'static str,
-    /// What was recorded, and what is now.
-    pub what: String,
-}
-
-impl fmt::Display for Divergence {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { entry, at, doing, what } = self;
-        write!(f, "entry {entry}, {:.6} s into the run, {doing}: {what}", at.0 as f64 / 1e9)
     }
 }

@@ -5,11 +5,11 @@
 //! random bytes, results of system calls and what other processes left in shared memory. Whoever
 //! asks for one of these goes through [`hear`]; whoever sends something out shows it to [`tell`].
 //!
-//! The tape runs in *turns*. While one is written, every answer is appended to the turn's bytes, and
-//! [`end_writing`] hands them over, to be kept or thrown away. While one is read, the answers come
-//! from the bytes, nobody outside is asked, and the first thing that is asked for or told otherwise
-//! is the turn's [`Difference`]. Outside a turn the tape is off: a call costs one look at a
-//! variable of the thread.
+//! The tape runs in *turns*. While one is written, every answer is appended to the turn's bytes,
+//! and [`end_writing`] hands them over, to be kept or thrown away. While one is read, the answers
+//! come from the bytes, nobody outside is asked, and the first thing that is asked for or told
+//! otherwise is the turn's [`Difference`]. Outside a turn the tape is off: a call costs one look at
+//! a variable of the thread.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -343,8 +343,8 @@ pub fn mark_effect() {
     }
 }
 
-/// Whether this turn is kept, as far as it has come, or was. What changes nothing but caches is left
-/// to turns that are not.
+/// Whether this turn is kept, as far as it has come, or was. What changes nothing but caches is
+/// left to turns that are not.
 #[inline]
 #[must_use]
 pub fn is_kept() -> bool {

@@ -11,8 +11,8 @@ use taut_sys::available_cpus;
 use taut_types::Symbol;
 use taut_venue::flow::{BinanceFlow, FileError, LobsterFlow, LobsterSummary};
 
-use crate::demo::ORDERS_PER_SECOND;
 use crate::demo::arguments::Arguments;
+use crate::demo::strategy::ORDERS_PER_SECOND;
 use crate::exit::Failure;
 use crate::report;
 

@@ -284,7 +284,7 @@ fn get_received<L>(
     }
 }
 
-/// Whether a place is looked at in every turn, so that a look which finds nothing leaves the loop as
+/// Whether a place is looked at in every turn, so that a look that finds nothing leaves the loop as
 /// it was. Of another place the loop remembers that it is to be looked at, until nothing is found.
 const fn is_hot(hot: u64, place: u32) -> bool {
     place < u64::BITS && hot >> place & 1 != 0

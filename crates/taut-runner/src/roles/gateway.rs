@@ -2,15 +2,16 @@
 
 mod live;
 mod replaying;
+mod running;
 
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::os::fd::OwnedFd;
 
 use taut_fix::CompId;
 use taut_gateway::{
-    Client, FeedInput, FeedSocket, FeedSockets, FeedStreams, Fix44, FusedClient, Gateway,
-    GatewayConfig, GatewayError, Hub, OrderHandler, Owner, Regions, RequestDifference,
-    SnapshotLimits, Strategy, StrategyRegions, StrategyRunner, StreamAddress,
+    FeedInput, FeedSocket, FeedSockets, FeedStreams, Fix44, FusedClient, Gateway, GatewayConfig,
+    GatewayError, Hub, OrderHandler, Owner, Regions, SnapshotLimits, Strategy, StrategyRegions,
+    StrategyRunner, StreamAddress,
 };
 use taut_io::{EpollKernel, TapedKernel};
 use taut_ipc::{Region, Segment};
@@ -33,6 +34,7 @@ use crate::web::RunGateway;
 
 use live::Live;
 pub use replaying::Replaying;
+use running::RestingClient;
 
 /// Sockets of the gateway: its feed's, its orders'.
 const SOURCES: usize = 16;
@@ -119,48 +121,6 @@ impl Sockets {
     }
 }
 
-/// A client that can be brought to rest.
-trait RestingClient: Client {
-    /// No new orders from now on.
-    fn stop(&mut self);
-    /// Whether its strategy lives here and has no open order.
-    fn is_idle(&self) -> bool;
-    /// How many requests of a replay were held against those that a strategy makes now.
-    fn requests_compared(&self) -> Option<u64>;
-    /// Holds those against each other that were given since the last time.
-    fn compare_requests(&mut self) -> Result<(), RequestDifference>;
-}
-
-impl<S: Strategy> RestingClient for FusedClient<S> {
-    fn stop(&mut self) {
-        Self::stop(self);
-    }
-    fn is_idle(&self) -> bool {
-        self.is_at_rest()
-    }
-    fn requests_compared(&self) -> Option<u64> {
-        None
-    }
-    fn compare_requests(&mut self) -> Result<(), RequestDifference> {
-        Ok(())
-    }
-}
-
-impl RestingClient for Hub<'_> {
-    fn stop(&mut self) {
-        self.rest();
-    }
-    fn is_idle(&self) -> bool {
-        false
-    }
-    fn requests_compared(&self) -> Option<u64> {
-        self.requests_compared()
-    }
-    fn compare_requests(&mut self) -> Result<(), RequestDifference> {
-        self.compare_requests()
-    }
-}
-
 struct Process<'a, 'm> {
     setup: &'a GatewaySetup,
     regions: Regions<'m>,
@@ -174,9 +134,6 @@ enum Driver<'a, 'm> {
     Live(Live<'a, 'm>),
     Replaying(Replaying<'a>),
 }
-
-/// A gateway whose bare send may be measured.
-type RunningGateway<'m, C, F, H> = Gateway<'m, C, F, TapedKernel<EpollKernel>, Looker<'m>, H>;
 
 /// A process that knows whose strategy it serves, and not yet what it is connected to.
 struct Connecting<'a, 'm, C> {

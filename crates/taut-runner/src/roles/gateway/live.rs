@@ -8,7 +8,7 @@ use taut_market_data::FeedHandler;
 use taut_sys::{Doorbell, MAPPING_WORDS, Waiter, monotonic, wait_readable};
 use taut_types::{Nanos, SequenceNumber};
 
-use super::{RestingClient, RunningGateway};
+use super::running::{RestingClient, RunningGateway};
 use crate::child::{Parent, SharedClock};
 use crate::control::{Order, Published, Reply};
 use crate::error::RunnerError;
@@ -51,7 +51,7 @@ impl Live<'_, '_> {
     }
 
     /// Runs the gateway until the parent says that it is over.
-    pub(super) fn run<C: RestingClient, F: FeedHandler, H: OrderHandler>(
+    pub fn run<C: RestingClient, F: FeedHandler, H: OrderHandler>(
         mut self,
         gateway: &mut RunningGateway<'_, C, F, H>,
         failed: impl Fn(GatewayError) -> RunnerError,

@@ -6,10 +6,10 @@ use taut_market_data::FeedHandler;
 use taut_sys::{TickMapping, tape};
 use taut_types::Nanos;
 
-use super::{RestingClient, RunningGateway};
+use super::running::{RestingClient, RunningGateway};
 use crate::error::RunnerError;
 use crate::recording::{Command, state_of};
-use crate::replay::{Divergence, Replayed};
+use crate::replayed::{Divergence, Replayed};
 
 /// A journal behind the turn in which the gateway is built.
 pub struct Replaying<'a> {
@@ -21,7 +21,7 @@ pub struct Replaying<'a> {
 
 impl Replaying<'_> {
     /// Has the gateway do what it did, up to the end of the journal or the first difference.
-    pub(super) fn run<C: RestingClient, F: FeedHandler, H: OrderHandler>(
+    pub fn run<C: RestingClient, F: FeedHandler, H: OrderHandler>(
         self,
         gateway: &mut RunningGateway<'_, C, F, H>,
         mut elsewhere: Option<&mut dyn FnMut()>,
