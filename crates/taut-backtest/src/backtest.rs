@@ -6,7 +6,9 @@ use taut_types::Nanos;
 
 use crate::order::{Answer, Order, Request, Response};
 use crate::trader::OrderTable;
-use crate::{BacktestError, Exchange, Latency, Market, Recording, Strategy, Trader};
+use crate::{
+    Account, BacktestError, Exchange, FlatBook, Latency, Market, Recording, Strategy, Trader,
+};
 
 /// What a run stops for, besides the time that is given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -80,6 +82,29 @@ impl<'r, X: Exchange> Backtest<'r, X> {
     #[must_use]
     pub const fn now(&self) -> Nanos {
         Nanos(self.now)
+    }
+
+    /// The exchange's side, to look.
+    #[must_use]
+    pub const fn exchange(&self) -> &X {
+        &self.exchange
+    }
+
+    /// The levels as we see them.
+    #[must_use]
+    pub fn book(&self) -> &FlatBook {
+        self.market.book()
+    }
+
+    /// Our orders, by id.
+    pub fn orders(&self) -> impl Iterator<Item = &Order> {
+        self.table.orders.values()
+    }
+
+    /// What was booked.
+    #[must_use]
+    pub const fn account(&self) -> &Account {
+        &self.table.account
     }
 
     /// Our side, to look and to send requests at the time that it is.

@@ -131,4 +131,12 @@ fn rows_allocate_nothing() {
     let mut run = || backtest.run_until(Nanos::MAX, Stop::Time);
     let info = allocation_counter::measure(|| assert_eq!(run(), Ok(Stopped::End)));
     assert_eq!(info.count_total, 0);
+    let add = |at: i64| order(at, RowKind::Add, Side::Buy, 80 + at % 20, 3, 10 + at as u64);
+    let fill = |at: i64| order(at, RowKind::Fill, Side::Buy, 80 + at % 20, 2, 10 + at as u64 - 1);
+    let rows: Vec<_> = (1..1_000).map(|at| if at % 2 == 1 { add(at) } else { fill(at) }).collect();
+    let recording = orders(&rows);
+    let mut backtest = by_engine(&recording);
+    let mut run = || backtest.run_until(Nanos::MAX, Stop::Time);
+    let info = allocation_counter::measure(|| assert_eq!(run(), Ok(Stopped::End)));
+    assert_eq!(info.count_total, 0, "an engine");
 }
