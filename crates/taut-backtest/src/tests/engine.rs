@@ -194,6 +194,88 @@ fn a_trade_is_applied_once_however_it_is_told() {
 }
 
 #[test]
+fn a_trade_without_fills_is_of_the_orders_within_its_price_that_have_less_after_it() {
+    let rows = [
+        trade(100, Side::Sell, 99, 3),
+        trade(100, Side::Sell, 98, 2),
+        order(100, Modify, Side::Buy, 99, 7, 1),
+        order(100, Modify, Side::Buy, 98, 8, 2),
+        // Nobody is named for this one: who leaves at 98 was not reached.
+        trade(200, Side::Sell, 99, 3),
+        order(200, Cancel, Side::Buy, 98, 0, 2),
+    ];
+    let recording = orders(&rows);
+    let mut backtest = by_engine(&recording);
+    run(&mut backtest, 150);
+    let expected = Impact { aggressed: 5, out_of_turn: 2, ..Impact::default() };
+    assert_eq!(*backtest.exchange().impact(), expected);
+    run(&mut backtest, 250);
+    let expected = Impact { aggressed: 8, hidden: 3, ..expected };
+    assert_eq!(*backtest.exchange().impact(), expected);
+    assert_eq!(lots(&backtest, Side::Buy, 99), 7);
+}
+
+#[test]
+fn a_trade_in_the_last_row_is_told() {
+    let rows = [
+        order(0, Add, Side::Buy, 99, 10, 1),
+        order(0, Add, Side::Sell, 101, 10, 2),
+        trade(100, Side::Buy, 100, 4),
+    ];
+    let recording = Recording::new(rows).expect("a recording");
+    let mut backtest = by_engine(&recording);
+    run(&mut backtest, 10);
+    backtest.trader().send(Order::limit(1, Side::Sell, 100, 5)).expect("an order");
+    let heard = run(&mut backtest, 200);
+    assert_eq!(short(&heard), [(1, Answer::Entered, 0), (1, Answer::Filled, 4)]);
+}
+
+#[test]
+fn an_aggressor_takes_of_a_kept_order_what_the_recording_does_not_have() {
+    let rows = [
+        order(100, Fill, Side::Buy, 99, 4, 1),
+        order(100, Modify, Side::Buy, 99, 6, 1),
+        order(200, Add, Side::Buy, 99, 5, 6),
+        order(300, Fill, Side::Buy, 99, 5, 6),
+        order(300, Cancel, Side::Buy, 99, 0, 6),
+        order(400, Cancel, Side::Buy, 99, 0, 1),
+    ];
+    let recording = orders(&rows);
+    let mut backtest = by_engine(&recording);
+    run(&mut backtest, 10);
+    backtest.trader().send(Order::limit(1, Side::Buy, 100, 3)).expect("an order");
+    // Of four ours has three: order 1 has nine and should have six, which it has left after 300.
+    for (at, left) in [(150, 9), (250, 14), (350, 9), (450, 3)] {
+        run(&mut backtest, at);
+        assert_eq!(lots(&backtest, Side::Buy, 99), left, "{at}");
+    }
+    let expected = Impact { aggressed: 9, made: 3, out_of_turn: 2, ..Impact::default() };
+    assert_eq!(*backtest.exchange().impact(), expected);
+}
+
+#[test]
+fn ours_keeps_its_place_for_fewer_lots_alone() {
+    let rows = [
+        order(50, Add, Side::Buy, 99, 5, 6),
+        order(60, Cancel, Side::Buy, 99, 0, 1),
+        order(100, Fill, Side::Buy, 99, 1, 6),
+        order(100, Modify, Side::Buy, 99, 4, 6),
+    ];
+    let recording = orders(&rows);
+    for (to, heard) in [
+        (2, &[(1, Answer::Modified, 0), (1, Answer::Filled, 1)][..]),
+        (5, &[(1, Answer::Modified, 0)]),
+    ] {
+        let mut backtest = by_engine(&recording);
+        run(&mut backtest, 10);
+        backtest.trader().send(Order::limit(1, Side::Buy, 99, 4)).expect("an order");
+        run(&mut backtest, 70);
+        backtest.trader().modify(1, 99, to).expect("a modification");
+        assert_eq!(short(&run(&mut backtest, 200)), heard, "to {to}");
+    }
+}
+
+#[test]
 fn a_trade_for_which_no_order_is_named_meets_ours_alone() {
     let rows = [trade(100, Side::Buy, 100, 8), trade(200, Side::Buy, 101, 4)];
     let recording = orders(&rows);
@@ -349,7 +431,8 @@ fn a_clear_takes_the_orders_of_a_side() {
     run(&mut backtest, 50);
     let heard = run(&mut backtest, 150);
     assert_eq!(short(&heard), [(1, Answer::Expired, 0)]);
-    assert_eq!((heard[0].order.leaves, heard[0].order.status), (0, Status::Expired));
+    let Order { leaves, status, exchange_at, .. } = heard[0].order;
+    assert_eq!((leaves, status, exchange_at), (0, Status::Expired, Nanos(100)));
     run(&mut backtest, 250);
     let exchange = backtest.exchange();
     assert_eq!((exchange.best(Side::Buy), exchange.best(Side::Sell)), (Some(98), Some(99)));
