@@ -422,6 +422,9 @@ fn a_clear_takes_the_orders_of_a_side() {
         order(100, Clear, Side::Sell, 0, 0, 0),
         order(200, Add, Side::Sell, 99, 5, 3),
         Event { side: None, ..order(300, Clear, Side::Sell, 0, 0, 0) },
+        order(400, Add, Side::Buy, 95, 1, 2),
+        order(410, Modify, Side::Sell, 104, 1, 4),
+        order(420, Modify, Side::Buy, 96, 2, 2),
     ];
     let recording = orders(&rows);
     let mut backtest = by_engine(&recording);
@@ -439,6 +442,12 @@ fn a_clear_takes_the_orders_of_a_side() {
     assert_eq!(short(&run(&mut backtest, 350)), [(2, Answer::Expired, 0)]);
     let exchange = backtest.exchange();
     assert_eq!((exchange.best(Side::Buy), exchange.best(Side::Sell)), (None, None));
+    assert_eq!(backtest.trader().best(), None);
+    // An order from before it is not there to be modified, one that came after it is.
+    run(&mut backtest, 450);
+    let exchange = backtest.exchange();
+    assert_eq!((exchange.best(Side::Buy), exchange.best(Side::Sell)), (Some(96), None));
+    assert_eq!(backtest.trader().book().lots(Side::Buy, 96), 2);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use taut_types::Side;
 
 use crate::book::key;
+use crate::market::Span;
 use crate::row::Row;
 
 /// What the recording said of an order. It has no lots when the recording does not have it.
@@ -40,6 +41,8 @@ pub struct Traded {
 #[derive(Debug)]
 pub struct Recorded {
     orders: Vec<Told>,
+    /// Of each side, where those stand that came since it was cleared.
+    span: [Span; 2],
     at: i64,
     traded: [Traded; 2],
 }
@@ -47,7 +50,8 @@ pub struct Recorded {
 impl Recorded {
     pub fn new(orders: usize) -> Self {
         let nobody = Told { side: Side::Buy, tick: 0, lots: 0, filled: 0 };
-        Self { orders: vec![nobody; orders], at: i64::MIN, traded: [Traded::default(); 2] }
+        let (orders, span) = (vec![nobody; orders], [Span::default(); 2]);
+        Self { orders, span, at: i64::MIN, traded: [Traded::default(); 2] }
     }
 
     /// The instant of the last row.
@@ -83,12 +87,14 @@ impl Recorded {
     pub fn set(&mut self, row: &Row, told: Told) {
         if let Some(order) = self.orders.get_mut(row.order()) {
             *order = told;
+            self.span[told.side.index()].add(row.order());
         }
     }
 
     /// The recording has no orders of a side any more.
     pub fn clear(&mut self, side: Side) {
-        let orders = self.orders.iter_mut().filter(|told| told.side == side);
+        let orders = self.span[side.index()].take(&mut self.orders).iter_mut();
+        let orders = orders.filter(|told| told.side == side);
         orders.for_each(|told| (told.lots, told.filled) = (0, 0));
     }
 
