@@ -66,6 +66,36 @@ use told::{Recorded, Told};
 /// Orders one by one. Levels do not say which order was cancelled or how many stand in a queue, and
 /// the levels of one update cross for a moment, which a matching engine trades: they are refused.
 /// So is a recording that has an order rest across the other side, as in an auction.
+///
+/// ```
+/// use taut_backtest::{
+///     Backtest, BacktestError, ConstantLatency, EngineExchange, Event, Order, Recording, RowKind,
+///     Seen, Stop,
+/// };
+/// use taut_types::{Nanos, Side};
+///
+/// let row = |at, kind, order_id, lots| Event {
+///     exchange_at: Nanos(at), local_at: Nanos(at), seen: Seen::Both, kind,
+///     side: Some(Side::Sell), tick: 101, lots, order_id,
+/// };
+/// // Ten are offered, and bought by somebody at 100.
+/// let recording = Recording::new([
+///     row(0, RowKind::Add, 1, 10),
+///     row(100, RowKind::Fill, 1, 10),
+///     row(100, RowKind::Cancel, 1, 0),
+/// ])?;
+/// let exchange = EngineExchange::new(&recording, ConstantLatency { entry: 1, response: 1 })?;
+/// let mut backtest = Backtest::new(&recording, exchange)?;
+///
+/// backtest.run_until(Nanos(10), Stop::Time)?;
+/// backtest.trader().send(Order::market(1, Side::Buy, 4))?;
+/// backtest.run_until(Nanos(200), Stop::Time)?;
+/// assert_eq!(backtest.account().position(), 4);
+/// // Of the ten that were bought, six were left.
+/// let impact = backtest.exchange().impact();
+/// assert_eq!((impact.taken, impact.displaced), (4, 4));
+/// # Ok::<(), BacktestError>(())
+/// ```
 #[derive(Debug)]
 pub struct EngineExchange<L> {
     recorded: Recorded,

@@ -470,6 +470,22 @@ fn what_an_engine_cannot_hold_is_refused_by_its_row() {
 }
 
 #[test]
+fn a_full_book_ends_the_run_and_far_prices_do_not() {
+    let recording = orders(&[]);
+    let mut backtest = by_engine(&recording);
+    run(&mut backtest, 10);
+    for (id, side, tick) in [(1, Side::Buy, -(1 << 55)), (2, Side::Sell, 1 << 55)] {
+        backtest.trader().send(Order::limit(id, side, tick, 1 << 55)).expect("an order");
+    }
+    assert_eq!(short(&run(&mut backtest, 20)), [(1, Answer::Entered, 0), (2, Answer::Entered, 0)]);
+    assert_eq!(lots(&backtest, Side::Buy, -(1 << 55)), 1 << 55);
+    for id in 10..4_200 {
+        backtest.trader().send(Order::limit(id, Side::Buy, 90, 1)).expect("an order");
+    }
+    assert_eq!(backtest.run_until(Nanos(50), Stop::Time), Err(BacktestError::NoRoom));
+}
+
+#[test]
 fn rows_about_orders_that_are_not_there_change_nothing() {
     let rows = [
         order(10, Cancel, Side::Buy, 99, 0, 77),

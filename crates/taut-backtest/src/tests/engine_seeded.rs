@@ -214,6 +214,44 @@ impl Sums {
     }
 }
 
+/// Holds what the engine told against what we heard and what the exchange says of its market.
+fn balanced(
+    backtest: &Backtest<'_, EngineExchange<ConstantLatency>>,
+    heard: &[Response],
+    position: i64,
+) -> Impact {
+    let exchange = backtest.exchange();
+    let sums = Sums::of(exchange.events());
+    // Each order: what it brought is traded, was taken off, or rests.
+    for (&id, &open) in &sums.open {
+        assert_eq!(exchange.open(id), open, "{id:?}");
+    }
+    // Ours: what we heard is what was traded, and what is left is what rests.
+    assert_eq!(sums.own_position, position);
+    let fills = heard.iter().filter(|said| said.answer == Answer::Filled);
+    let signed = fills.map(|said| said.order.side.sign() * said.order.last_lots);
+    assert_eq!(signed.sum::<i64>(), position);
+    let mut last = BTreeMap::new();
+    heard.iter().filter(|said| said.answer != Answer::Refused).for_each(|said| {
+        last.insert(said.order.id, said.order);
+    });
+    let open = last.values().filter(|order| !order.status.is_done());
+    let ours: i64 = sums.open.iter().filter(|(id, _)| id.0 >> 63 == 1).map(|(_, l)| l).sum();
+    assert_eq!(open.map(|order| order.leaves).sum::<i64>(), ours);
+    // The market: what aggressors brought is found in one place each.
+    let impact = *exchange.impact();
+    assert_eq!(impact.made, sums.traded(OWN, MARKET, true));
+    assert_eq!(impact.crossed, sums.traded(OWN, MARKET, false));
+    assert_eq!(impact.taken, sums.traded(MARKET, OWN, false));
+    assert_eq!(impact.rematched, sums.traded(MARKET, MARKET, false));
+    let met = sums.traded(MARKET, MARKET, true) + impact.out_of_turn;
+    assert_eq!(impact.aggressed, impact.made + met + impact.hidden + impact.displaced);
+    if let (Some(bid), Some(ask)) = (exchange.best(Side::Buy), exchange.best(Side::Sell)) {
+        assert!(bid < ask, "{bid} {ask}");
+    }
+    impact
+}
+
 #[test]
 fn no_lot_is_made_or_lost() {
     let mut seen = Impact::default();
@@ -224,35 +262,7 @@ fn no_lot_is_made_or_lost() {
         exchange.keep_events();
         let mut backtest = Backtest::new(&recording, exchange).expect("a run");
         let (heard, position) = ask(&mut backtest, &requests, Stop::Time);
-        let exchange = backtest.exchange();
-        let sums = Sums::of(exchange.events());
-        // Each order: what it brought is traded, was taken off, or rests.
-        for (&id, &open) in &sums.open {
-            assert_eq!(exchange.open(id), open, "{id:?}");
-        }
-        // Ours: what we heard is what was traded, and what is left is what rests.
-        assert_eq!(sums.own_position, position);
-        let fills = heard.iter().filter(|said| said.answer == Answer::Filled);
-        let signed = fills.map(|said| said.order.side.sign() * said.order.last_lots);
-        assert_eq!(signed.sum::<i64>(), position);
-        let mut last = BTreeMap::new();
-        heard.iter().filter(|said| said.answer != Answer::Refused).for_each(|said| {
-            last.insert(said.order.id, said.order);
-        });
-        let open = last.values().filter(|order| !order.status.is_done());
-        let ours: i64 = sums.open.iter().filter(|(id, _)| id.0 >> 63 == 1).map(|(_, l)| l).sum();
-        assert_eq!(open.map(|order| order.leaves).sum::<i64>(), ours);
-        // The market: what aggressors brought is found in one place each.
-        let impact = *exchange.impact();
-        assert_eq!(impact.made, sums.traded(OWN, MARKET, true));
-        assert_eq!(impact.crossed, sums.traded(OWN, MARKET, false));
-        assert_eq!(impact.taken, sums.traded(MARKET, OWN, false));
-        assert_eq!(impact.rematched, sums.traded(MARKET, MARKET, false));
-        let met = sums.traded(MARKET, MARKET, true) + impact.out_of_turn;
-        assert_eq!(impact.aggressed, impact.made + met + impact.hidden + impact.displaced);
-        if let (Some(bid), Some(ask)) = (exchange.best(Side::Buy), exchange.best(Side::Sell)) {
-            assert!(bid < ask, "{bid} {ask}");
-        }
+        let impact = balanced(&backtest, &heard, position);
         seen.made += impact.made;
         seen.taken += impact.taken;
         seen.crossed += impact.crossed;
@@ -278,5 +288,45 @@ fn the_same_requests_give_the_same_answers_whatever_a_run_stops_for() {
         });
         assert_eq!(all[0], all[1]);
         assert_eq!(all[0], all[2]);
+    });
+}
+
+/// Rows that no venue tells: fills of more than there is, orders twice, sides that are missing.
+fn nonsense(random: &mut Random) -> Vec<Event> {
+    use RowKind::{Add, Cancel, Clear, Fill, Modify, Trade};
+    let mut at = 0;
+    let row = |_| {
+        at += random.below(3) as i64;
+        let kind = random.pick(&[Add, Add, Add, Add, Cancel, Modify, Modify, Fill, Fill, Trade]);
+        let kind = if random.per_mille(10) { Clear } else { kind };
+        let side = random.pick(&Side::BOTH);
+        let tick = 100 - side.sign() * (1 + random.below(5) as i64);
+        let lots = if random.per_mille(3) { 1 << 40 } else { random.below(9) as i64 };
+        let side = if random.per_mille(50) { side.opposite() } else { side };
+        let seen = random.pick(&[Seen::Both, Seen::Both, Seen::Both, Seen::Exchange, Seen::Local]);
+        let row = order(at, kind, side, tick, lots, random.below(12));
+        Event { seen, side: if random.per_mille(30) { None } else { Some(side) }, ..row }
+    };
+    (0..250).map(row).collect()
+}
+
+#[test]
+fn rows_that_make_no_sense_balance_too() {
+    for_each_seed(0..150, |_, mut random| {
+        let mut rows = nonsense(&mut random);
+        // What an engine cannot hold is left out, row by row.
+        let (recording, mut exchange) = loop {
+            let recording = Recording::new(rows.iter().copied()).expect("rows in order");
+            match EngineExchange::new(&recording, LATENCY) {
+                Ok(exchange) => break (recording, exchange),
+                Err(BacktestError::Crosses { row }) => _ = rows.remove(row),
+                Err(error) => panic!("{error}"),
+            }
+        };
+        assert!(rows.len() > 50, "{}", rows.len());
+        exchange.keep_events();
+        let mut backtest = Backtest::new(&recording, exchange).expect("a run");
+        let (heard, position) = ask(&mut backtest, &requests(&mut random), Stop::Time);
+        balanced(&backtest, &heard, position);
     });
 }
