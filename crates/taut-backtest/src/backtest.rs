@@ -5,8 +5,11 @@ use alloc::collections::VecDeque;
 use taut_types::Nanos;
 
 use crate::order::{Answer, Order, Request, Response};
+use crate::row::{Row, RowKind};
 use crate::trader::OrderTable;
-use crate::{BacktestError, Exchange, Latency, Market, Recording, Strategy, Trader};
+use crate::{
+    Account, BacktestError, Exchange, FlatBook, Latency, Market, Recording, Strategy, Trader,
+};
 
 /// What a run stops for, besides the time that is given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -82,6 +85,29 @@ impl<'r, X: Exchange> Backtest<'r, X> {
         Nanos(self.now)
     }
 
+    /// The exchange's side, to look.
+    #[must_use]
+    pub const fn exchange(&self) -> &X {
+        &self.exchange
+    }
+
+    /// The levels as we see them.
+    #[must_use]
+    pub fn book(&self) -> &FlatBook {
+        self.market.book()
+    }
+
+    /// Our orders, by id.
+    pub fn orders(&self) -> impl Iterator<Item = &Order> {
+        self.table.orders.values()
+    }
+
+    /// What was booked.
+    #[must_use]
+    pub const fn account(&self) -> &Account {
+        &self.table.account
+    }
+
     /// Our side, to look and to send requests at the time that it is.
     pub fn trader(&mut self) -> Trader<'_> {
         Trader { now: Nanos(self.now), book: self.market.book(), table: &mut self.table }
@@ -99,6 +125,19 @@ impl<'r, X: Exchange> Backtest<'r, X> {
     /// # Errors
     /// [`BacktestError::FilledTwice`], as hftbacktest's error 14.
     pub fn run_until(&mut self, time: Nanos, stop: Stop) -> Result<Stopped, BacktestError> {
+        self.run_until_with(time, stop, |_| {})
+    }
+
+    /// As [`run_until`](Self::run_until), and tells each trade of the recording that arrives.
+    ///
+    /// # Errors
+    /// Those of [`run_until`](Self::run_until).
+    pub fn run_until_with(
+        &mut self,
+        time: Nanos,
+        stop: Stop,
+        mut on_trade: impl FnMut(&Row),
+    ) -> Result<Stopped, BacktestError> {
         self.send_requests();
         let time = time.0.max(self.now);
         let mut limit = time;
@@ -112,12 +151,12 @@ impl<'r, X: Exchange> Backtest<'r, X> {
             Ok(limit) => limit,
             Err((at, error)) => {
                 // Ours is as it was at that time.
-                self.run_local(at);
+                self.run_local(at, &mut on_trade);
                 self.now = at;
                 return Err(error);
             }
         };
-        let (rows, responses) = self.run_local(limit);
+        let (rows, responses) = self.run_local(limit, &mut on_trade);
         let is_over = self.is_over();
         if !is_over || limit < time {
             self.now = limit;
@@ -142,7 +181,7 @@ impl<'r, X: Exchange> Backtest<'r, X> {
     pub fn run(&mut self, strategy: &mut impl Strategy) -> Result<(), BacktestError> {
         let mut next = strategy.first(self.recording.starts_at());
         loop {
-            let stopped = self.run_until(next, Stop::Time)?;
+            let stopped = self.run_until_with(next, Stop::Time, |row| strategy.on_trade(row))?;
             while let Some(response) = self.poll_response() {
                 strategy.hear(&response);
             }
@@ -192,7 +231,7 @@ impl<'r, X: Exchange> Backtest<'r, X> {
     }
 
     /// Takes what arrives up to a time: whether there were rows and responses.
-    fn run_local(&mut self, until: i64) -> (bool, bool) {
+    fn run_local(&mut self, until: i64, on_trade: &mut impl FnMut(&Row)) -> (bool, bool) {
         let compat = *self.exchange.compat();
         let (rows, mut next) = (self.recording.local_rows(), self.local_next);
         let mut has_row = false;
@@ -201,7 +240,10 @@ impl<'r, X: Exchange> Backtest<'r, X> {
                 if row.local_at() > until {
                     break;
                 }
-                self.market.take(row, compat.clear_skips_a_tick);
+                match row.kind() {
+                    RowKind::Trade => on_trade(row),
+                    _ => self.market.take(row, compat.clear_skips_a_tick),
+                }
                 has_row = true;
             }
             next += 1;

@@ -40,6 +40,21 @@ pub enum BacktestError {
     /// hftbacktest's error 14: an order that was filled to the last lot is filled again
     /// ([`Compat::keeps_exact_fills`](crate::Compat::keeps_exact_fills)).
     FilledTwice(u64),
+    /// An engine needs a market's orders one by one, and a row is about a level
+    /// ([`EngineExchange`](crate::EngineExchange)). Rows count from 0.
+    NeedsOrders {
+        /// Which row.
+        row: usize,
+    },
+    /// The recording has an order rest where an engine would have it trade
+    /// ([`EngineExchange`](crate::EngineExchange)). Rows count from 0.
+    Crosses {
+        /// Which row.
+        row: usize,
+    },
+    /// An engine's book is full: 4,096 orders of ours, or 65,536 of the market's that ours keep
+    /// waiting ([`EngineExchange`](crate::EngineExchange)).
+    NoRoom,
 }
 
 impl fmt::Display for BacktestError {
@@ -68,6 +83,21 @@ impl fmt::Display for BacktestError {
             Self::FilledTwice(id) => {
                 write!(f, "order {id} was filled before; hftbacktest ends here with error 14")
             }
+            Self::NeedsOrders { row } => {
+                write!(
+                    f,
+                    "row {row} is about a level, and an engine needs each order; record orders, or \
+                     choose an exchange that models queues"
+                )
+            }
+            Self::Crosses { row } => {
+                write!(
+                    f,
+                    "row {row} has an order rest across the other side, where an engine trades; \
+                     leave rows of auctions out"
+                )
+            }
+            Self::NoRoom => f.write_str("the engine's book is full; cancel orders of yours"),
         }
     }
 }

@@ -6,14 +6,17 @@
 //! fills and positions are whole ticks and lots; what is a float is named where it is one (places
 //! in a [`Probability`] queue, lines between latencies, [`Money`]).
 //!
-//! Two exchanges, for the two kinds of market data:
+//! Three exchanges, for the two kinds of market data:
 //!
 //! - [`LevelExchange`]: levels and trades. A [`QueueModel`] says where own orders stand.
 //! - [`OrderExchange`]: orders one by one. Own orders stand in the market's own queues.
+//! - [`EngineExchange`]: orders one by one, in taut's matching engine. Own orders really queue and
+//!   really take, and what they do to the market is told as its [`Impact`].
 //!
-//! Nothing that own orders do changes what is recorded. Own orders compete, though: for what a
-//! trade brings, and for what a level holds. [`Compat`] names each point in which hftbacktest does
-//! otherwise; with [`Compat::HFTBACKTEST`] the same requests give the same responses, row for row.
+//! In the first two nothing that own orders do changes what is recorded. Own orders compete,
+//! though: for what a trade brings, and for what a level holds. [`Compat`] names each point in
+//! which hftbacktest does otherwise; with [`Compat::HFTBACKTEST`] the same requests give the same
+//! responses, row for row.
 //!
 //! ```
 //! use taut_backtest::{
@@ -78,7 +81,9 @@ pub use backtest::{Backtest, Stop, Stopped};
 pub use book::FlatBook;
 pub use compat::Compat;
 pub use error::BacktestError;
-pub use exchange::{Exchange, FillModel, LevelExchange, OrderExchange, Outbox};
+pub use exchange::{
+    EngineExchange, Exchange, FillModel, Impact, LevelExchange, OrderExchange, Outbox,
+};
 pub use latency::{ConstantLatency, InterpolatedLatency, Latency, LatencyRow};
 pub use market::{Market, OrderLevels};
 pub use order::{Answer, Order, Request, RequestKind, Response, Status};

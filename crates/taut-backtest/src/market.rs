@@ -48,7 +48,32 @@ impl Market for FlatBook {
 pub struct OrderLevels {
     book: FlatBook,
     orders: Vec<Resting>,
+    /// Of each side, where those stand that came since it was cleared.
+    span: [Span; 2],
     places: u64,
+}
+
+/// Between which numbers a side has its orders: a recording numbers them as they come, and clears
+/// what came before.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Span {
+    from: usize,
+    to: usize,
+}
+
+impl Span {
+    /// An order came.
+    #[inline]
+    pub(crate) fn add(&mut self, number: usize) {
+        self.from = if self.from == self.to { number } else { self.from.min(number) };
+        self.to = self.to.max(number + 1);
+    }
+
+    /// The orders between, of all; there are none from now on.
+    pub(crate) fn take<'a, T>(&mut self, all: &'a mut [T]) -> &'a mut [T] {
+        let Self { from, to } = core::mem::take(self);
+        all.get_mut(from..to).unwrap_or_default()
+    }
 }
 
 /// A market's order. It has no lots when it is not there.
@@ -86,6 +111,7 @@ impl OrderLevels {
         let place = self.next_place();
         let order = self.orders.get_mut(row.order()).filter(|order| order.lots == 0)?;
         *order = Resting { side, tick, lots, place };
+        self.span[side.index()].add(row.order());
         Some(self.change(side, tick, lots))
     }
 
@@ -126,8 +152,8 @@ impl OrderLevels {
 
     /// All orders of a side are gone.
     pub(crate) fn clear(&mut self, side: Side) {
-        let orders = self.orders.iter_mut().filter(|order| order.side == side);
-        orders.for_each(|order| order.lots = 0);
+        let orders = self.span[side.index()].take(&mut self.orders);
+        orders.iter_mut().filter(|order| order.side == side).for_each(|order| order.lots = 0);
         self.book.clear_all(side);
     }
 
@@ -143,7 +169,12 @@ impl Market for OrderLevels {
     fn new(recording: &Recording) -> Result<Self, BacktestError> {
         let nobody = Resting { side: Side::Buy, tick: 0, lots: 0, place: 0 };
         let book = FlatBook::new(recording.ticks())?;
-        Ok(Self { book, orders: vec![nobody; recording.orders()], places: 0 })
+        Ok(Self {
+            book,
+            orders: vec![nobody; recording.orders()],
+            span: [Span::default(); 2],
+            places: 0,
+        })
     }
 
     #[inline]

@@ -1,6 +1,8 @@
 //! Runs over a few rows each.
 
 mod differences;
+mod engine;
+mod engine_seeded;
 mod orders;
 mod seeded;
 mod times;
@@ -78,6 +80,11 @@ fn by_order(
 ) -> Backtest<'_, OrderExchange<ConstantLatency>> {
     let exchange = OrderExchange::new(recording, LATENCY, fills, compat);
     Backtest::new(recording, exchange.expect("an exchange")).expect("a run")
+}
+
+fn by_engine(recording: &Recording) -> Backtest<'_, EngineExchange<ConstantLatency>> {
+    let exchange = EngineExchange::new(recording, LATENCY).expect("an exchange");
+    Backtest::new(recording, exchange).expect("a run")
 }
 
 /// Runs to a time and tells what was heard.

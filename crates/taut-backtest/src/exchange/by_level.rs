@@ -3,6 +3,8 @@
 use super::fill_model::FillModel;
 use super::interface::Exchange;
 use super::matching::Matching;
+use super::modelled::Modelled;
+use super::outbox::Outbox;
 use crate::book::{Change, key};
 use crate::order::{Answer, Order, Request, RequestKind};
 use crate::row::{Row, RowKind};
@@ -108,17 +110,6 @@ impl<Q: QueueModel, L: Latency> LevelExchange<Q, L> {
 impl<Q: QueueModel, L: Latency> Exchange for LevelExchange<Q, L> {
     type Market = FlatBook;
     type Latency = L;
-    type Place = Q::Place;
-
-    #[inline]
-    fn matching(&self) -> &Matching<Q::Place, L> {
-        &self.matching
-    }
-
-    #[inline]
-    fn matching_mut(&mut self) -> &mut Matching<Q::Place, L> {
-        &mut self.matching
-    }
 
     #[inline]
     fn take_row(&mut self, row: &Row) -> Result<(), BacktestError> {
@@ -144,6 +135,34 @@ impl<Q: QueueModel, L: Latency> Exchange for LevelExchange<Q, L> {
         }
     }
 
+    fn take_request(&mut self, request: Request, at: i64) -> Result<(), BacktestError> {
+        self.serve(request, at)
+    }
+
+    #[inline]
+    fn outbox(&self) -> &Outbox<L> {
+        &self.matching.outbox
+    }
+
+    #[inline]
+    fn outbox_mut(&mut self) -> &mut Outbox<L> {
+        &mut self.matching.outbox
+    }
+
+    #[inline]
+    fn compat(&self) -> &Compat {
+        &self.matching.compat
+    }
+}
+
+impl<Q: QueueModel, L: Latency> Modelled for LevelExchange<Q, L> {
+    type Place = Q::Place;
+    type Latency = L;
+
+    fn matching_mut(&mut self) -> &mut Matching<Q::Place, L> {
+        &mut self.matching
+    }
+
     fn enter(&mut self, order: Order, kind: RequestKind, at: i64) -> Result<(), BacktestError> {
         if let Some(mut order) = self.matching.enter(&self.book, order, kind, at)? {
             self.matching.tell_rest(&mut order, kind);
@@ -152,6 +171,7 @@ impl<Q: QueueModel, L: Latency> Exchange for LevelExchange<Q, L> {
         }
         Ok(())
     }
+
     fn modify(
         &mut self,
         (side, index): (Side, usize),

@@ -3,6 +3,8 @@
 use super::fill_model::FillModel;
 use super::interface::Exchange;
 use super::matching::{Matching, Own};
+use super::modelled::Modelled;
+use super::outbox::Outbox;
 use crate::book::{NONE, key};
 use crate::market::{OrderLevels, Touched};
 use crate::order::{Answer, Order, Request, RequestKind, Status};
@@ -126,17 +128,6 @@ impl<L: Latency> OrderExchange<L> {
 impl<L: Latency> Exchange for OrderExchange<L> {
     type Market = OrderLevels;
     type Latency = L;
-    type Place = u64;
-
-    #[inline]
-    fn matching(&self) -> &Matching<u64, L> {
-        &self.matching
-    }
-
-    #[inline]
-    fn matching_mut(&mut self) -> &mut Matching<u64, L> {
-        &mut self.matching
-    }
 
     #[inline]
     fn take_row(&mut self, row: &Row) -> Result<(), BacktestError> {
@@ -164,6 +155,34 @@ impl<L: Latency> Exchange for OrderExchange<L> {
             }
             _ => Ok(()),
         }
+    }
+
+    fn take_request(&mut self, request: Request, at: i64) -> Result<(), BacktestError> {
+        self.serve(request, at)
+    }
+
+    #[inline]
+    fn outbox(&self) -> &Outbox<L> {
+        &self.matching.outbox
+    }
+
+    #[inline]
+    fn outbox_mut(&mut self) -> &mut Outbox<L> {
+        &mut self.matching.outbox
+    }
+
+    #[inline]
+    fn compat(&self) -> &Compat {
+        &self.matching.compat
+    }
+}
+
+impl<L: Latency> Modelled for OrderExchange<L> {
+    type Place = u64;
+    type Latency = L;
+
+    fn matching_mut(&mut self) -> &mut Matching<u64, L> {
+        &mut self.matching
     }
 
     fn enter(&mut self, order: Order, kind: RequestKind, at: i64) -> Result<(), BacktestError> {

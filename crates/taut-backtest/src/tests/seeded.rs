@@ -6,7 +6,7 @@ use taut_types::TimeInForce;
 
 /// A request at a time.
 #[derive(Clone, Copy, Debug)]
-enum Asked {
+pub enum Asked {
     New(Order),
     Cancel(u64),
     Modify(u64, i64, i64),
@@ -29,7 +29,7 @@ fn rows(random: &mut Random) -> Vec<Event> {
     rows
 }
 
-fn requests(random: &mut Random) -> Vec<(i64, Asked)> {
+pub fn requests(random: &mut Random) -> Vec<(i64, Asked)> {
     let (mut all, mut at) = (Vec::new(), 0);
     for id in 1..60 {
         at += random.below(9) as i64;
@@ -55,7 +55,7 @@ fn requests(random: &mut Random) -> Vec<(i64, Asked)> {
 }
 
 /// Asks at the times; what is refused at once is refused in every run.
-fn ask<X: Exchange>(
+pub fn ask<X: Exchange>(
     backtest: &mut Backtest<'_, X>,
     requests: &[(i64, Asked)],
     stop: Stop,

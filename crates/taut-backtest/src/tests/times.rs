@@ -123,6 +123,28 @@ fn a_strategy_does_not_act_when_nothing_is_to_come() {
 }
 
 #[test]
+fn trades_are_told_when_they_arrive() {
+    #[derive(Default)]
+    struct Counts(Vec<(i64, i64)>, Vec<usize>);
+    impl Strategy for Counts {
+        fn act(&mut self, trader: &mut Trader<'_>) -> Result<Nanos, BacktestError> {
+            self.1.push(self.0.len());
+            Ok(trader.now() + Nanos(100))
+        }
+        fn on_trade(&mut self, trade: &Row) {
+            assert_eq!((trade.side(), trade.tick()), (Some(Side::Sell), 99));
+            self.0.push((trade.local_at(), trade.lots()));
+        }
+    }
+    let recording = market(&[trade(94, Side::Sell, 99, 3), trade(100, Side::Sell, 99, 4)]);
+    let mut backtest = by_level(&recording, FillModel::Whole, Compat::NONE);
+    let mut counts = Counts::default();
+    assert_eq!(backtest.run(&mut counts), Ok(()));
+    assert_eq!(counts.0, [(99, 3), (105, 4)]);
+    assert_eq!(counts.1[..3], [0, 1, 2]);
+}
+
+#[test]
 fn rows_allocate_nothing() {
     let side = |at: i64| if at % 2 == 0 { Side::Buy } else { Side::Sell };
     let rows: Vec<_> = (1..1_000).map(|at| level(at, side(at), 90 + at % 20, at % 3)).collect();
@@ -131,4 +153,12 @@ fn rows_allocate_nothing() {
     let mut run = || backtest.run_until(Nanos::MAX, Stop::Time);
     let info = allocation_counter::measure(|| assert_eq!(run(), Ok(Stopped::End)));
     assert_eq!(info.count_total, 0);
+    let add = |at: i64| order(at, RowKind::Add, Side::Buy, 80 + at % 20, 3, 10 + at as u64);
+    let fill = |at: i64| order(at, RowKind::Fill, Side::Buy, 80 + at % 20, 2, 10 + at as u64 - 1);
+    let rows: Vec<_> = (1..1_000).map(|at| if at % 2 == 1 { add(at) } else { fill(at) }).collect();
+    let recording = orders(&rows);
+    let mut backtest = by_engine(&recording);
+    let mut run = || backtest.run_until(Nanos::MAX, Stop::Time);
+    let info = allocation_counter::measure(|| assert_eq!(run(), Ok(Stopped::End)));
+    assert_eq!(info.count_total, 0, "an engine");
 }

@@ -5,6 +5,7 @@
 
 mod case;
 mod convert;
+mod engine;
 mod grid;
 mod replay;
 

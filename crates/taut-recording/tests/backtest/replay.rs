@@ -48,7 +48,8 @@ impl Check for Replay {
                 sample = equity.next();
             }
             while let Some(line) = command.filter(|line| time(line) == now) {
-                send(case, &mut trader, line);
+                let sent = send(case, &mut trader, line);
+                sent.unwrap_or_else(|error| panic!("{} {line}: {error}", case.name));
                 command = commands.next();
             }
         }
@@ -59,12 +60,12 @@ impl Check for Replay {
 }
 
 /// Sends the request of a line.
-fn send(case: &Case, trader: &mut Trader<'_>, line: &str) {
+pub fn send(case: &Case, trader: &mut Trader<'_>, line: &str) -> Result<(), BacktestError> {
     let fields: Vec<_> = line.split(',').collect();
     let id = fields[2].parse().expect("an id");
     let (tick, lots) = (fields[4].parse().expect("a tick"), case.lots(fields[5]));
     let side = if fields[3] == "B" { Side::Buy } else { Side::Sell };
-    let sent = match fields[1] {
+    match fields[1] {
         "cancel" => trader.cancel(id),
         "modify" => trader.modify(id, tick, lots),
         _ => {
@@ -81,8 +82,7 @@ fn send(case: &Case, trader: &mut Trader<'_>, line: &str) {
                 _ => order,
             })
         }
-    };
-    sent.unwrap_or_else(|error| panic!("{} {line}: {error}", case.name));
+    }
 }
 
 /// What was told, in the referee's words: of several responses about an order at one instant the
