@@ -83,9 +83,18 @@ pub trait Exchange {
                 let order = Order { float_leaves, ..request.order };
                 self.enter(order, RequestKind::New, at)
             }
-            (RequestKind::Modify, Some(own)) => self.modify(own, &request, at),
+            (RequestKind::Modify, Some(own)) => {
+                let filled = self.matching().filled(own);
+                match request.arrived(filled) {
+                    Some(request) => self.modify(own, &request, at),
+                    None => {
+                        self.matching_mut().cancel(own, RequestKind::Modify, at);
+                        Ok(())
+                    }
+                }
+            }
             (RequestKind::Cancel, Some(own)) => {
-                self.matching_mut().cancel(own, at);
+                self.matching_mut().cancel(own, RequestKind::Cancel, at);
                 Ok(())
             }
             (_, None) => {
@@ -93,6 +102,12 @@ pub trait Exchange {
                 Ok(())
             }
         }
+    }
+
+    /// Whether an own order rests.
+    #[inline]
+    fn has_orders(&self) -> bool {
+        self.matching().count() > 0
     }
 
     /// What it has to say.
