@@ -1,4 +1,4 @@
-//! The exchange's half of a run: its rows, requests on their way to it, responses on their way back.
+//! The exchange's half of a run: its rows, and requests and responses on their way.
 
 use alloc::collections::VecDeque;
 

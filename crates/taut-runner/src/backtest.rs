@@ -64,25 +64,25 @@
 //! [`FusedClient`]: taut_gateway::FusedClient
 //! [`Recording`]: taut_backtest::Recording
 
-mod desk;
 mod driver;
 mod feed;
 mod file;
 mod kernel;
 mod orders;
 mod outcome;
+mod own_orders;
 mod statistics;
 mod tape;
 #[cfg(test)]
 mod tests;
 mod wire;
 
-pub use desk::SimulatedExchange;
 pub use driver::{BacktestMarket, BacktestSettings, run};
 pub use file::{
     BACKTEST_SAMPLE, BacktestFile, CompatKey, ExchangeKeys, FeeBasisKey, FillsKey, LatencyKeys,
     QueueKey,
 };
 pub use outcome::{BacktestEnd, BacktestOutcome, InstrumentOutcome, Mean, OrderCounts};
+pub use own_orders::SimulatedExchange;
 pub use statistics::Statistics;
 pub use tape::{FillRecord, Latencies, MARK_OUTS, OrderEnd, OrderRecord, Sample, Top};

@@ -164,8 +164,8 @@ pub fn html(report: &Report, outcome: &BacktestOutcome) -> String {
             p.kicker { "taut backtest" }
             h1 { (title(report)) }
             p.meta {
-                time { (utc_text(report.start_utc_ns)) } " to " time { (utc_text(report.end_utc_ns)) }
-                " · " (rows) " rows"
+                time { (utc_text(report.start_utc_ns)) }
+                " to " time { (utc_text(report.end_utc_ns)) } " · " (rows) " rows"
             }
         }
         (equity.section())

@@ -21,11 +21,11 @@ use taut_oms::UniformLimits;
 use taut_sys::Clock;
 use taut_types::{FeeRates, Instrument, InstrumentId, Nanos};
 
-use super::desk::{Desk, SimulatedExchange};
 use super::feed::{Frame, RecordedFeed};
 use super::kernel::{Link, LinkKernel, Shared};
 use super::orders::BacktestOrders;
 use super::outcome::{BacktestEnd, BacktestOutcome};
+use super::own_orders::{OwnOrders, SimulatedExchange};
 use super::tape::{OrderEnd, Tape, Top};
 use super::wire::{Message, Say};
 use crate::error::RunnerError;
@@ -127,7 +127,7 @@ struct World<'m, 'r, S> {
     gateway: Fused<'m, 'r, S>,
     link: Shared,
     instruments: Vec<Instrument>,
-    desks: Vec<Desk<'r>>,
+    exchanges: Vec<OwnOrders<'r>>,
     locals: Vec<Local<'r>>,
     tape: Tape,
     /// What the exchanges say at this instant.
@@ -189,13 +189,14 @@ impl<'m, 'r, S: Strategy> World<'m, 'r, S> {
         let link = Link::at(start);
         let mut gateway = open_gateway(settings, &instruments, feed, &link, make(start), regions)?;
         gateway.set_fees(&fees.iter().map(rates).collect::<Vec<_>>());
-        let desks = instruments.iter().zip(markets);
-        let desks = desks.map(|(it, market)| Desk::new(*it, market.exchange)).collect();
+        let exchanges = instruments.iter().zip(markets);
+        let exchanges =
+            exchanges.map(|(it, market)| OwnOrders::new(*it, market.exchange)).collect();
         Ok(Self {
             gateway,
             link,
             instruments,
-            desks,
+            exchanges,
             locals,
             tape,
             heard: Vec::new(),
@@ -245,15 +246,15 @@ impl<'m, 'r, S: Strategy> World<'m, 'r, S> {
     /// Runs the exchanges at which something can happen to orders of ours, the one with the
     /// earliest first, to a time, and no further than the first response. How far.
     fn run_exchanges(&mut self, until: Nanos) -> Result<Nanos, (Nanos, BacktestError)> {
-        let known = self.desks.iter().filter_map(|desk| desk.exchange.next_response_at());
+        let known = self.exchanges.iter().filter_map(|own| own.exchange.next_response_at());
         let mut limit = known.fold(until, Nanos::min);
         loop {
             let (mut first, mut other) = (None, Nanos::MAX);
-            for (at, desk) in self.desks.iter_mut().enumerate() {
-                if !desk.exchange.may_respond() {
+            for (at, own) in self.exchanges.iter_mut().enumerate() {
+                if !own.exchange.may_respond() {
                     continue;
                 }
-                let Some(next) = desk.exchange.next_at() else { continue };
+                let Some(next) = own.exchange.next_at() else { continue };
                 match first {
                     Some((_, earliest)) if next >= earliest => other = other.min(next),
                     _ => {
@@ -263,11 +264,11 @@ impl<'m, 'r, S: Strategy> World<'m, 'r, S> {
                 }
             }
             let Some((at, next)) = first else { return Ok(limit) };
-            let Some(desk) = self.desks.get_mut(at).filter(|_| next <= limit) else {
+            let Some(own) = self.exchanges.get_mut(at).filter(|_| next <= limit) else {
                 return Ok(limit);
             };
-            desk.exchange.run_until(limit.min(other))?;
-            limit = desk.exchange.next_response_at().map_or(limit, |at| limit.min(at));
+            own.exchange.run_until(limit.min(other))?;
+            limit = own.exchange.next_response_at().map_or(limit, |at| limit.min(at));
         }
     }
 
@@ -300,17 +301,15 @@ impl<'m, 'r, S: Strategy> World<'m, 'r, S> {
 
     /// The gateway takes the responses of this instant.
     fn take_responses(&mut self) -> Result<(), GatewayError> {
-        let Self { desks, heard, tape, link, now, instruments, .. } = self;
-        for (desk, instrument) in desks.iter_mut().zip(&*instruments) {
-            heard.extend(std::iter::from_fn(|| desk.exchange.poll_response(*now)));
+        let Self { exchanges, heard, tape, link, now, instruments, .. } = self;
+        for (own, instrument) in exchanges.iter_mut().zip(&*instruments) {
+            heard.extend(std::iter::from_fn(|| own.exchange.poll_response(*now)));
             for response in heard.drain(..) {
                 tape.heard(&response);
                 let mut say = |message: Message| {
                     link.borrow_mut().inbound.extend_from_slice(&message.to_bytes());
                 };
-                desk.hear(&response, &mut say, &mut |fill| {
-                    tape.traded(*now, instrument.id(), fill)
-                });
+                own.hear(&response, &mut say, &mut |fill| tape.traded(*now, instrument.id(), fill));
                 if let Some(end) = end_of(&response) {
                     tape.ended(response.order.id, *now, end);
                 }
@@ -338,8 +337,8 @@ impl<'m, 'r, S: Strategy> World<'m, 'r, S> {
             match message.say {
                 Say::LogOn | Say::LogOut => link.inbound.extend_from_slice(&message.to_bytes()),
                 _ => {
-                    let desk = self.desks.get_mut(message.instrument.0 as usize);
-                    let arrives = desk.and_then(|desk| desk.ask(self.now, &message));
+                    let own = self.exchanges.get_mut(message.instrument.0 as usize);
+                    let arrives = own.and_then(|own| own.ask(self.now, &message));
                     self.tape.asked(self.now, &message, arrives);
                 }
             }
@@ -350,13 +349,13 @@ impl<'m, 'r, S: Strategy> World<'m, 'r, S> {
 
     /// Whether nothing is on its way.
     fn is_quiet(&self) -> bool {
-        self.desks.iter().all(|desk| desk.exchange.is_quiet())
+        self.exchanges.iter().all(|own| own.exchange.is_quiet())
     }
 
     fn finish(mut self, end: BacktestEnd) -> BacktestOutcome {
         self.tape.end(self.now);
         let rows = self.locals.iter().map(|local| local.told).sum();
-        let open = self.desks.iter().map(Desk::open).sum();
+        let open = self.exchanges.iter().map(OwnOrders::open).sum();
         BacktestOutcome::new(
             (self.start, self.now),
             end,

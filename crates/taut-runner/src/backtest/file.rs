@@ -15,9 +15,9 @@ use taut_recording::hft;
 use taut_types::{Instrument, Nanos};
 use toml::Table;
 
-use super::desk::SimulatedExchange;
 use super::driver::{BacktestMarket, BacktestSettings, run};
 use super::outcome::BacktestOutcome;
+use super::own_orders::SimulatedExchange;
 use crate::error::RunnerError;
 use crate::mistakes::{self, FileSettings, Mistake};
 use crate::reading;

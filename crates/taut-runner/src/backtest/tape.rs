@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 use taut_backtest::{Account, Answer, Money, Order, Response, Terms};
 use taut_types::{Instrument, InstrumentId, Nanos, OrderType, Side, TimeInForce};
 
-use super::desk::Traded;
+use super::own_orders::Traded;
 use super::wire::{Message, Say};
 
 /// How long after a trade the market is looked at.

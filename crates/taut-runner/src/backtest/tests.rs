@@ -3,6 +3,7 @@
 mod agreement;
 mod by_hand;
 mod cases;
+mod grid;
 
 use taut_backtest::{
     Compat, ConstantLatency, Event, ExchangeSide, Fees, FillModel, LevelExchange, Recording,

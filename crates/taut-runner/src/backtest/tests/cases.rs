@@ -9,7 +9,7 @@ use toml::Table;
 use super::*;
 
 /// A file of the shared workloads, where it is.
-fn workload(what: &str) -> Option<PathBuf> {
+pub fn workload(what: &str) -> Option<PathBuf> {
     let shared = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/workloads/backtest");
     let path = Path::new(shared).join(what);
     if !path.exists() {
@@ -19,7 +19,7 @@ fn workload(what: &str) -> Option<PathBuf> {
     Some(path)
 }
 
-fn read(text: &str) -> Result<BacktestFile<Table>, String> {
+pub fn read(text: &str) -> Result<BacktestFile<Table>, String> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("bt.toml");
     std::fs::write(&path, text).expect("a file");

@@ -62,7 +62,7 @@ impl<X: Exchange> SimulatedExchange for ExchangeSide<'_, X> {
 }
 
 /// Our orders in an instrument, and the exchange that has them.
-pub struct Desk<'r> {
+pub struct OwnOrders<'r> {
     instrument: Instrument,
     pub exchange: Box<dyn SimulatedExchange + 'r>,
     orders: BTreeMap<u64, Own>,
@@ -115,7 +115,7 @@ impl Own {
     }
 }
 
-impl<'r> Desk<'r> {
+impl<'r> OwnOrders<'r> {
     pub fn new(instrument: Instrument, exchange: Box<dyn SimulatedExchange + 'r>) -> Self {
         Self { instrument, exchange, orders: BTreeMap::new() }
     }
