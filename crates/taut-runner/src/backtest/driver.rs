@@ -186,6 +186,7 @@ impl<'m, 'r, S: Strategy> World<'m, 'r, S> {
         let locals = recordings().map(|it| Local { rows: it.rows(), next: 0, told: 0 }).collect();
         let feed: Vec<_> = instruments.iter().copied().zip(recordings()).collect();
         let feed = RecordedFeed::new(&feed);
+        let feed = feed.map_err(|error| RunnerError::Settings(error.to_string()))?;
         let link = Link::at(start);
         let mut gateway = open_gateway(settings, &instruments, feed, &link, make(start), regions)?;
         gateway.set_fees(&fees.iter().map(rates).collect::<Vec<_>>());

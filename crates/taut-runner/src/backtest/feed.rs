@@ -1,6 +1,8 @@
 //! Recorded market data as a gateway has a venue's: rows in, events and books out.
 
-use taut_backtest::{Recording, Row, RowKind};
+use std::ops::RangeInclusive;
+
+use taut_backtest::{BacktestError, FlatBook, Market as _, OrderLevels, Recording, Row, RowKind};
 use taut_book::LevelBook;
 use taut_market_data::{
     BestPrices, Context, Event, EventKind, FeedCounters, FeedHandler, FeedRequest, InstrumentKey,
@@ -28,21 +30,54 @@ struct Market<'r> {
     instrument: InstrumentId,
     symbol: Symbol,
     tick: i64,
+    ticks: RangeInclusive<i64>,
+    view: View,
+    /// What of the view can be traded with: levels that the other side has passed are not.
     book: LevelBook,
-    /// By the number of the recording: where rows are about orders.
-    orders: Vec<Resting>,
+    /// The best of each side that is shown, in ticks.
+    bests: [Option<i64>; 2],
     /// Trades are told by rows of their own, and not by the fills of what rested.
     has_trades: bool,
     is_sound: bool,
     told: BestPrices,
 }
 
-/// An order of the market; it has no lots when it is not there.
-#[derive(Clone, Copy, Debug)]
-struct Resting {
-    side: Side,
-    tick: i64,
-    lots: i64,
+/// The market as the rows have it: as the exchange's is kept.
+#[derive(Debug)]
+enum View {
+    Levels(FlatBook),
+    Orders(OrderLevels),
+}
+
+impl View {
+    fn new(recording: &Recording) -> Result<Self, BacktestError> {
+        Ok(match recording.orders() {
+            0 => Self::Levels(FlatBook::new(recording.ticks())?),
+            _ => Self::Orders(<OrderLevels as taut_backtest::Market>::new(recording)?),
+        })
+    }
+
+    fn take(&mut self, row: &Row) {
+        match self {
+            Self::Levels(book) => book.take(row, false),
+            Self::Orders(orders) => orders.take(row, false),
+        }
+    }
+
+    fn book(&self) -> &FlatBook {
+        match self {
+            Self::Levels(book) => book,
+            Self::Orders(orders) => orders.book(),
+        }
+    }
+
+    /// The level that a row is about, as it is before the row is taken.
+    fn place_of(&self, row: &Row) -> Option<(Side, i64)> {
+        match self {
+            Self::Orders(orders) => orders.place_of(row),
+            Self::Levels(_) => None,
+        }
+    }
 }
 
 /// Rows of an instrument, from one up to another.
@@ -83,33 +118,22 @@ impl Frame {
 }
 
 impl<'r> RecordedFeed<'r> {
-    /// Of these instruments, numbered by their places.
-    pub fn new(markets: &[(Instrument, &'r Recording)]) -> Self {
-        let mut rows_max = 0;
-        let mut levels_max = 0;
-        let make = |&(instrument, recording): &(Instrument, &'r Recording)| {
-            let levels = levels_of(recording);
-            levels_max = levels_max.max(levels);
-            rows_max = rows_max.max(most_at_once(recording.rows()));
-            let nobody = Resting { side: Side::Buy, tick: 0, lots: 0 };
-            let is_trade = |row: &Row| row.is_local() && row.kind() == RowKind::Trade;
-            Market {
-                rows: recording.rows(),
-                instrument: instrument.id(),
-                symbol: instrument.symbol(),
-                tick: instrument.tick().0,
-                book: LevelBook::with_capacity(levels.max(1)),
-                orders: vec![nobody; recording.orders()],
-                has_trades: recording.rows().iter().any(is_trade),
-                is_sound: false,
-                told: BestPrices::default(),
-            }
-        };
-        let markets = markets.iter().map(make).collect();
-        // A clear tells each level that goes; a row moves two levels, and may let others go that
-        // it crosses.
-        let events_max = 4 * rows_max + 4 * levels_max + 2;
-        Self { markets, events_max, applied: 0, malformed: 0, received: Nanos::ZERO }
+    /// Of these instruments, numbered by their places. Goes through all rows once, to know how many
+    /// events an instant has at the most.
+    ///
+    /// # Errors
+    /// When prices span too many ticks.
+    pub fn new(markets: &[(Instrument, &'r Recording)]) -> Result<Self, BacktestError> {
+        let (mut all, mut most) = (Vec::with_capacity(markets.len()), 0);
+        for (instrument, recording) in markets {
+            let counted = Market::new(instrument, recording)?.most_at_once();
+            most = most.max(counted);
+            all.push(Market::new(instrument, recording)?);
+        }
+        // An instant has the soundness and the top of the book, too.
+        let events_max = most + 2;
+        let received = Nanos::ZERO;
+        Ok(Self { markets: all, events_max, applied: 0, malformed: 0, received })
     }
 
     fn market(&self, instrument: InstrumentId) -> Option<&Market<'r>> {
@@ -117,7 +141,8 @@ impl<'r> RecordedFeed<'r> {
     }
 }
 
-/// How many different levels the fuller side ever has, each counted once.
+/// How many different levels the fuller side has in all: room that is reserved, and used as far as
+/// the book is full at a time.
 fn levels_of(recording: &Recording) -> usize {
     let ticks = recording.ticks();
     let width = usize::try_from(ticks.end() - ticks.start() + 1).unwrap_or(1);
@@ -137,16 +162,6 @@ fn levels_of(recording: &Recording) -> usize {
     counts.into_iter().max().unwrap_or(0)
 }
 
-/// How many rows we learn of at one instant, at the most.
-fn most_at_once(rows: &[Row]) -> usize {
-    let (mut most, mut count, mut at) = (0, 0, i64::MIN);
-    for row in rows.iter().filter(|row| row.is_local()) {
-        count = if row.local_at() == at { count + 1 } else { 1 };
-        (at, most) = (row.local_at(), most.max(count));
-    }
-    most
-}
-
 /// Where the events of a frame go.
 struct Teller<'s, S> {
     sink: &'s mut S,
@@ -156,7 +171,16 @@ struct Teller<'s, S> {
     receive_time: Nanos,
 }
 
-impl<S: MarketSink> Teller<'_, S> {
+impl<'s, S: MarketSink> Teller<'s, S> {
+    const fn new(
+        symbol: Symbol,
+        instrument: InstrumentId,
+        receive_time: Nanos,
+        sink: &'s mut S,
+    ) -> Self {
+        Self { sink, symbol, instrument, exchange_time: Nanos::ZERO, receive_time }
+    }
+
     fn tell(&mut self, kind: EventKind) {
         let Self { symbol, instrument, exchange_time, receive_time, .. } = *self;
         let context = Context {
@@ -168,113 +192,107 @@ impl<S: MarketSink> Teller<'_, S> {
     }
 }
 
-impl Market<'_> {
+impl<'r> Market<'r> {
+    fn new(instrument: &Instrument, recording: &'r Recording) -> Result<Self, BacktestError> {
+        let is_trade = |row: &Row| row.is_local() && row.kind() == RowKind::Trade;
+        Ok(Self {
+            rows: recording.rows(),
+            instrument: instrument.id(),
+            symbol: instrument.symbol(),
+            tick: instrument.tick().0,
+            ticks: recording.ticks().clone(),
+            view: View::new(recording)?,
+            book: LevelBook::with_capacity(levels_of(recording).max(1)),
+            bests: [None; 2],
+            has_trades: recording.rows().iter().any(is_trade),
+            is_sound: false,
+            told: BestPrices::default(),
+        })
+    }
+
+    /// How many events the rows of an instant are told as, at the most.
+    fn most_at_once(mut self) -> usize {
+        let (mut most, mut count, mut at) = (0, 0_usize, i64::MIN);
+        for row in self.rows.iter().filter(|row| row.is_local()) {
+            if row.local_at() != at {
+                (at, count) = (row.local_at(), 0);
+            }
+            let mut sink = |_: &Context<'_>, _: &Event| count += 1;
+            self.take(row, &mut Teller::new(self.symbol, self.instrument, Nanos::ZERO, &mut sink));
+            most = most.max(count);
+        }
+        most
+    }
+
     fn price(&self, tick: i64) -> Price {
         Price(tick.saturating_mul(self.tick))
     }
 
-    fn lots(&self, side: Side, tick: i64) -> i64 {
-        self.book.level_at(side, self.price(tick)).map_or(0, |level| level.lots.0)
-    }
-
-    /// Sets a level, and lets those of the other side go that it crosses: a feed that has not
-    /// deleted them yet says nothing else.
-    fn set(&mut self, side: Side, tick: i64, lots: i64, to: &mut Teller<'_, impl MarketSink>) {
-        let price = self.price(tick);
-        if self.book.apply(side, price, Lots(lots.max(0)), 0).is_ok() {
-            to.tell(level(side, price, lots.max(0)));
-        }
-        let other = side.opposite();
-        while lots > 0
-            && let Some(best) = self.book.best(other)
-            && side.sign() * (price.0 - best.price.0) >= 0
-        {
-            self.remove(other, best.price, to);
-        }
-    }
-
-    fn remove(&mut self, side: Side, price: Price, to: &mut Teller<'_, impl MarketSink>) {
-        if self.book.apply(side, price, Lots::ZERO, 0).is_ok() {
-            to.tell(level(side, price, 0));
-        }
-    }
-
-    /// The levels of a side go, from the best to a tick, or all.
-    fn clear(&mut self, side: Side, tick: Option<i64>, to: &mut Teller<'_, impl MarketSink>) {
-        let end = tick.map(|tick| self.price(tick).0);
-        while let Some(best) = self.book.best(side)
-            && end.is_none_or(|end| side.sign() * (best.price.0 - end) >= 0)
-        {
-            self.remove(side, best.price, to);
-        }
-    }
-
-    /// A level of orders changes by so many lots.
-    fn change(&mut self, side: Side, tick: i64, by: i64, to: &mut Teller<'_, impl MarketSink>) {
-        let lots = self.lots(side, tick).saturating_add(by);
-        self.set(side, tick, lots, to);
-    }
-
     fn take(&mut self, row: &Row, to: &mut Teller<'_, impl MarketSink>) {
-        let (tick, lots) = (row.tick(), row.lots());
-        match (row.kind(), row.side()) {
-            (RowKind::Level, Some(side)) => self.set(side, tick, lots, to),
-            (RowKind::Level, None) => {}
-            (RowKind::Trade, aggressor) => self.trade(tick, lots, aggressor, to),
-            (RowKind::Clear, side) => {
-                let sides = Side::BOTH.into_iter().filter(|one| side.is_none_or(|it| it == *one));
-                let is_by_order = !self.orders.is_empty();
-                let end = side.map(|_| tick).filter(|_| !is_by_order);
-                for side in sides {
-                    self.clear(side, end, to);
-                    let orders = self.orders.iter_mut().filter(|order| order.side == side);
-                    orders.for_each(|order| order.lots = 0);
-                }
-            }
-            _ => self.take_order(row, to),
-        }
-    }
-
-    /// Takes a row about an order; one that does not fit what is known changes nothing.
-    fn take_order(&mut self, row: &Row, to: &mut Teller<'_, impl MarketSink>) {
-        let (tick, lots) = (row.tick(), row.lots());
-        let Some(order) = self.orders.get_mut(row.order()) else { return };
-        let was = *order;
-        let is_there = was.lots > 0;
-        match row.kind() {
-            RowKind::Add if !is_there => {
-                let Some(side) = row.side() else { return };
-                *order = Resting { side, tick, lots };
-                self.change(side, tick, lots, to);
-            }
-            RowKind::Modify if is_there && lots > 0 => {
-                *order = Resting { tick, lots, ..was };
-                if tick == was.tick {
-                    self.change(was.side, tick, lots - was.lots, to);
-                } else {
-                    self.change(was.side, was.tick, -was.lots, to);
-                    self.change(was.side, tick, lots, to);
-                }
-            }
-            RowKind::Cancel | RowKind::Modify if is_there => {
-                order.lots = 0;
-                self.change(was.side, was.tick, -was.lots, to);
-            }
-            RowKind::Fill if is_there && !self.has_trades => {
-                self.trade(tick, lots, Some(was.side.opposite()), to);
+        let was = self.view.place_of(row);
+        match (row.kind(), was) {
+            (RowKind::Trade, _) => return self.trade(row, row.side(), to),
+            (RowKind::Fill, Some((side, _))) if !self.has_trades => {
+                self.trade(row, Some(side.opposite()), to);
             }
             _ => {}
         }
+        self.view.take(row);
+        Side::BOTH.into_iter().for_each(|side| self.follow_best(side, to));
+        // An order is of the side on which it came.
+        let named = was.map(|was| was.0).or(row.side()).map(|side| (side, row.tick()));
+        for (side, tick) in was.into_iter().chain(named) {
+            self.show(side, tick, to);
+        }
     }
 
-    fn trade(
-        &self,
-        tick: i64,
-        lots: i64,
-        aggressor: Option<Side>,
-        to: &mut Teller<'_, impl MarketSink>,
-    ) {
-        let (price, lots) = (self.price(tick), Lots(lots));
+    /// The best of a side may be another one: what is better is not shown any more, and what was
+    /// behind a better one of the other side may be again.
+    fn follow_best(&mut self, side: Side, to: &mut Teller<'_, impl MarketSink>) {
+        let best = self.view.book().best(side);
+        let was = std::mem::replace(&mut self.bests[side.index()], best);
+        if best == was {
+            return;
+        }
+        let sign = side.sign();
+        let end = best.map(|best| self.price(best).0);
+        while let Some(shown) = self.book.best(side)
+            && end.is_none_or(|end| sign * (shown.price.0 - end) > 0)
+        {
+            self.set(side, shown.price, 0, to);
+        }
+        let Some(best) = best else { return };
+        // From where nothing was to where something is.
+        let from = was.unwrap_or(match side {
+            Side::Buy => *self.ticks.start(),
+            Side::Sell => *self.ticks.end(),
+        });
+        for tick in from.min(best)..=from.max(best) {
+            if sign * (best - from) > 0 || was.is_none() {
+                self.show(side, tick, to);
+            }
+        }
+    }
+
+    /// A level is to be shown as it is, unless the other side has passed it.
+    fn show(&mut self, side: Side, tick: i64, to: &mut Teller<'_, impl MarketSink>) {
+        let view = self.view.book();
+        let is_passed = view.best(side).is_none_or(|best| side.sign() * (tick - best) > 0);
+        let lots = if is_passed { 0 } else { view.lots(side, tick) };
+        let price = self.price(tick);
+        if self.book.level_at(side, price).map_or(0, |level| level.lots.0) != lots {
+            self.set(side, price, lots, to);
+        }
+    }
+
+    fn set(&mut self, side: Side, price: Price, lots: i64, to: &mut Teller<'_, impl MarketSink>) {
+        if self.book.apply(side, price, Lots(lots), 0).is_ok() {
+            to.tell(level(side, price, lots));
+        }
+    }
+
+    fn trade(&self, row: &Row, aggressor: Option<Side>, to: &mut Teller<'_, impl MarketSink>) {
+        let (price, lots) = (self.price(row.tick()), Lots(row.lots()));
         let resting_order = OrderId(0);
         to.tell(EventKind::Trade(Trade { trade_id: 0, price, lots, aggressor, resting_order }));
     }
@@ -302,13 +320,7 @@ impl<'r> FeedHandler for RecordedFeed<'r> {
         let rows: &'r [Row] = market.rows;
         let rows = rows.get(place(from)..place(to)).unwrap_or_default();
         self.applied += 1;
-        let mut teller = Teller {
-            sink,
-            symbol: market.symbol,
-            instrument: market.instrument,
-            exchange_time: Nanos::ZERO,
-            receive_time: self.received,
-        };
+        let mut teller = Teller::new(market.symbol, market.instrument, self.received, sink);
         for row in rows.iter().filter(|row| row.is_local()) {
             teller.exchange_time = Nanos(row.exchange_at());
             if !std::mem::replace(&mut market.is_sound, true) {

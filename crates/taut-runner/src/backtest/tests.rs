@@ -1,6 +1,7 @@
 //! Runs over a few rows each, and over the public cases where they are.
 
 mod agreement;
+mod books;
 mod by_hand;
 mod cases;
 mod grid;
