@@ -99,7 +99,7 @@ pub struct Money {
 
 impl Account {
     /// Books an order's last fill.
-    pub(crate) fn book(&mut self, order: &Order) {
+    pub fn book(&mut self, order: &Order) {
         let volume = &mut self.volumes[order.side.index()][usize::from(order.maker)];
         volume.add(order.last_tick, order.last_lots);
     }
@@ -160,16 +160,21 @@ impl Money {
     /// What the account is worth at the middle of a book; None when a side of it is empty.
     #[must_use]
     pub fn equity(&self, terms: &Terms, book: &FlatBook) -> Option<f64> {
-        let (bid, ask) = (book.best(Side::Buy)?, book.best(Side::Sell)?);
+        Some(self.equity_between(terms, book.best(Side::Buy)?, book.best(Side::Sell)?))
+    }
+
+    /// What the account is worth at the middle of a bid and an offer, in ticks.
+    #[must_use]
+    pub fn equity_between(&self, terms: &Terms, bid: i64, ask: i64) -> f64 {
         let mid = (bid + ask) as f64 / 2.0 * terms.tick;
-        Some(match terms.kind {
+        match terms.kind {
             ContractKind::Linear => {
                 self.balance + terms.multiplier * self.position * mid - self.fee
             }
             ContractKind::Inverse => {
                 -self.balance - terms.multiplier * self.position / mid - self.fee
             }
-        })
+        }
     }
 }
 

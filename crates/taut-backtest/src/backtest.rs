@@ -4,12 +4,11 @@ use alloc::collections::VecDeque;
 
 use taut_types::Nanos;
 
-use crate::order::{Answer, Order, Request, Response};
+use crate::order::{Order, Response};
 use crate::row::{Row, RowKind};
+use crate::side::ExchangeSide;
 use crate::trader::OrderTable;
-use crate::{
-    Account, BacktestError, Exchange, FlatBook, Latency, Market, Recording, Strategy, Trader,
-};
+use crate::{Account, BacktestError, Exchange, FlatBook, Market, Recording, Strategy, Trader};
 
 /// What a run stops for, besides the time that is given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,15 +45,11 @@ pub enum Stopped {
 #[derive(Debug)]
 pub struct Backtest<'r, X: Exchange> {
     recording: &'r Recording,
-    exchange: X,
+    side: ExchangeSide<'r, X>,
     market: X::Market,
     table: OrderTable,
-    /// Requests on their way, by arrival.
-    requests: VecDeque<(i64, Request)>,
-    last_request_at: i64,
     /// Responses that arrived and were not asked for.
     heard: VecDeque<Response>,
-    exchange_next: usize,
     local_next: usize,
     now: i64,
 }
@@ -67,13 +62,10 @@ impl<'r, X: Exchange> Backtest<'r, X> {
     pub fn new(recording: &'r Recording, exchange: X) -> Result<Self, BacktestError> {
         Ok(Self {
             recording,
-            exchange,
+            side: ExchangeSide::new(recording, exchange),
             market: X::Market::new(recording)?,
             table: OrderTable::default(),
-            requests: VecDeque::new(),
-            last_request_at: i64::MIN,
             heard: VecDeque::new(),
-            exchange_next: 0,
             local_next: 0,
             now: recording.starts_at().0,
         })
@@ -88,7 +80,7 @@ impl<'r, X: Exchange> Backtest<'r, X> {
     /// The exchange's side, to look.
     #[must_use]
     pub const fn exchange(&self) -> &X {
-        &self.exchange
+        self.side.exchange()
     }
 
     /// The levels as we see them.
@@ -142,14 +134,15 @@ impl<'r, X: Exchange> Backtest<'r, X> {
         let time = time.0.max(self.now);
         let mut limit = time;
         if stop != Stop::Time {
-            limit = self.exchange.outbox().next_at().map_or(limit, |at| limit.min(at));
+            limit = self.side.next_response_at().map_or(limit, |at| limit.min(at.0));
         }
         if stop == Stop::Event {
             limit = self.next_local_at().map_or(limit, |at| limit.min(at));
         }
-        let limit = match self.run_exchange(limit.max(self.now), stop != Stop::Time) {
-            Ok(limit) => limit,
-            Err((at, error)) => {
+        let ran = self.side.run_until(Nanos(limit.max(self.now)), stop != Stop::Time);
+        let limit = match ran {
+            Ok(Nanos(limit)) => limit,
+            Err((Nanos(at), error)) => {
                 // Ours is as it was at that time.
                 self.run_local(at, &mut on_trade);
                 self.now = at;
@@ -195,44 +188,13 @@ impl<'r, X: Exchange> Backtest<'r, X> {
     /// Sends what was asked for since the last run.
     fn send_requests(&mut self) {
         while let Some(request) = self.table.outgoing.pop_front() {
-            let sent = request.order.local_at.0;
-            let entry = self.exchange.outbox().latency().entry(sent);
-            if entry < 0 {
-                let (tick, lots) = request.known;
-                let order = Order { tick, lots, ..request.order };
-                let outbox = self.exchange.outbox_mut();
-                outbox.send(Answer::Refused, Some(request.kind), order, sent.saturating_sub(entry));
-                continue;
-            }
-            self.last_request_at = self.last_request_at.max(sent.saturating_add(entry));
-            self.requests.push_back((self.last_request_at, request));
-        }
-    }
-
-    /// Runs the exchange to a time, and says how far it came, or when it could not go on.
-    fn run_exchange(&mut self, until: i64, stops: bool) -> Result<i64, (i64, BacktestError)> {
-        self.exchange.outbox_mut().allow(until, stops);
-        let rows = self.recording.exchange_rows();
-        loop {
-            let request_at = self.requests.front().map_or(i64::MAX, |(at, _)| *at);
-            let taken = self.exchange.take_rows(rows, &mut self.exchange_next, request_at);
-            taken.map_err(|error| {
-                let at = rows.get(self.exchange_next).map_or(until, |row| row.exchange_at());
-                (at, error)
-            })?;
-            let limit = self.exchange.outbox().limit();
-            match self.requests.pop_front_if(|(at, _)| *at <= limit) {
-                Some((at, request)) => {
-                    self.exchange.take_request(request, at).map_err(|error| (at, error))?;
-                }
-                None => return Ok(limit),
-            }
+            self.side.send(request);
         }
     }
 
     /// Takes what arrives up to a time: whether there were rows and responses.
     fn run_local(&mut self, until: i64, on_trade: &mut impl FnMut(&Row)) -> (bool, bool) {
-        let compat = *self.exchange.compat();
+        let compat = *self.side.exchange().compat();
         let (rows, mut next) = (self.recording.local_rows(), self.local_next);
         let mut has_row = false;
         while let Some(row) = rows.get(next) {
@@ -250,7 +212,7 @@ impl<'r, X: Exchange> Backtest<'r, X> {
         }
         self.local_next = next;
         let mut has_heard = false;
-        while let Some(response) = self.exchange.outbox_mut().arrived(until) {
+        while let Some(response) = self.side.poll_response(Nanos(until)) {
             let (any, filled_only) = (compat.any_response_answers, compat.partial_fills_unbooked);
             self.table.hear(&response, any, filled_only);
             self.heard.push_back(response);
@@ -267,9 +229,6 @@ impl<'r, X: Exchange> Backtest<'r, X> {
 
     /// Whether nothing is to come.
     fn is_over(&self) -> bool {
-        self.requests.is_empty()
-            && self.exchange.outbox().next_at().is_none()
-            && self.exchange_next >= self.recording.exchange_rows().len()
-            && self.local_next >= self.recording.local_rows().len()
+        self.side.is_over() && self.local_next >= self.recording.local_rows().len()
     }
 }

@@ -71,6 +71,7 @@ mod order;
 mod queue;
 mod recording;
 mod row;
+mod side;
 mod strategy;
 #[cfg(test)]
 mod tests;
@@ -90,5 +91,6 @@ pub use order::{Answer, Order, Request, RequestKind, Response, Status};
 pub use queue::{Chance, Front, Probability, QueueModel, RiskAverse};
 pub use recording::Recording;
 pub use row::{Event, Row, RowKind, Seen};
+pub use side::ExchangeSide;
 pub use strategy::Strategy;
 pub use trader::Trader;

@@ -93,6 +93,12 @@ pub(crate) struct Touched {
 }
 
 impl OrderLevels {
+    /// Where the order stands that a row is about, if it is there: its side and its tick.
+    #[must_use]
+    pub fn place_of(&self, row: &Row) -> Option<(Side, i64)> {
+        self.order(row).map(|order| (order.side, order.tick))
+    }
+
     /// The order that a row is about, if it is there.
     pub(crate) fn order(&self, row: &Row) -> Option<&Resting> {
         self.orders.get(row.order()).filter(|order| order.lots > 0)

@@ -57,6 +57,11 @@ pub struct Order {
     pub lots: i64,
     /// What is left of it.
     pub leaves: i64,
+    /// What has traded of it in all.
+    pub filled: i64,
+    /// Lots of others before it at its price when it came to rest there; none where nobody knows,
+    /// and of one that does not rest.
+    pub ahead: Option<i64>,
     /// Where it stands.
     pub status: Status,
     /// The request that is under way.
@@ -90,6 +95,8 @@ impl Order {
             tick,
             lots,
             leaves: lots,
+            filled: 0,
+            ahead: None,
             status: Status::Pending,
             pending: None,
             local_at: Nanos::ZERO,
@@ -135,6 +142,21 @@ pub struct Request {
     pub order: Order,
     /// Its price and its quantity before the request.
     pub known: (i64, i64),
+    /// Of a modification: how many lots the order is to be of with all that has traded when the
+    /// request arrives, in the place of so many that are to be open.
+    pub total: Option<i64>,
+}
+
+impl Request {
+    /// The request where it arrives, at an order of which so much has traded. None when nothing is
+    /// to be open.
+    pub(crate) fn arrived(mut self, filled: i64) -> Option<Self> {
+        self.order.filled = filled;
+        if let Some(total) = self.total {
+            self.order.lots = total.saturating_sub(filled);
+        }
+        (self.order.lots > 0).then_some(self)
+    }
 }
 
 /// What a response says.

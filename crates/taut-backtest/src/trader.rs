@@ -117,6 +117,7 @@ impl Trader<'_> {
             kind: RequestKind::New,
             order,
             known: (order.tick, order.lots),
+            total: None,
         });
         Ok(())
     }
@@ -128,7 +129,8 @@ impl Trader<'_> {
     pub fn cancel(&mut self, id: u64) -> Result<(), BacktestError> {
         let order = *self.ask(id, RequestKind::Cancel)?;
         let known = (order.tick, order.lots);
-        self.table.outgoing.push_back(Request { kind: RequestKind::Cancel, order, known });
+        let (kind, total) = (RequestKind::Cancel, None);
+        self.table.outgoing.push_back(Request { kind, order, known, total });
         Ok(())
     }
 
@@ -143,7 +145,8 @@ impl Trader<'_> {
         let known = (order.tick, order.lots);
         (order.tick, order.lots) = (tick, lots);
         let order = *order;
-        self.table.outgoing.push_back(Request { kind: RequestKind::Modify, order, known });
+        let (kind, total) = (RequestKind::Modify, None);
+        self.table.outgoing.push_back(Request { kind, order, known, total });
         Ok(())
     }
 

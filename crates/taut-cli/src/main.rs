@@ -6,6 +6,7 @@
 // They panic when their stream is closed or full: `terminal` does not.
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
+mod backtest;
 mod bench;
 mod book;
 mod channel;
@@ -49,6 +50,7 @@ struct Command {
 // help, too.
 #[derive(Subcommand, Debug)]
 enum Verb {
+    Backtest(backtest::Arguments),
     #[command(subcommand)]
     Book(book::Book),
     Demo(Box<demo::Arguments>),
@@ -87,6 +89,7 @@ fn main() -> std::process::ExitCode {
     let matches = with_negative_numbers(Command::command()).get_matches();
     let command = Command::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let result = match command.verb {
+        Verb::Backtest(arguments) => backtest::run(&arguments),
         Verb::Book(what) => book::run(&what),
         Verb::Demo(arguments) => demo::run(&arguments),
         Verb::Doctor(arguments) => doctor::run(&arguments),
@@ -141,6 +144,7 @@ mod tests {
     #[test]
     fn every_commands_help_is_the_one_that_stands_at_its_type() {
         let own = [
+            of_arguments::<backtest::Arguments>("backtest"),
             of_verbs::<book::Book>("book"),
             of_arguments::<demo::Arguments>("demo"),
             of_arguments::<doctor::Arguments>("doctor"),

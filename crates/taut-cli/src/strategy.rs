@@ -91,7 +91,7 @@ pub struct Touch {
 /// The `[parameters]` of `taut strategy touch`.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct Parameters {
+pub struct Parameters {
     rate: NonZeroU32,
     lots: NonZeroU32,
     rest_ms: u32,
@@ -108,7 +108,8 @@ impl Default for Parameters {
 }
 
 impl Parameters {
-    fn config(self) -> TouchConfig {
+    /// Its habits.
+    pub fn config(self) -> TouchConfig {
         TouchConfig {
             orders_per_second: self.rate.get(),
             lots: Lots(self.lots.get().into()),

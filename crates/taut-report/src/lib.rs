@@ -16,6 +16,7 @@ pub mod progress;
 pub mod run;
 pub mod svg;
 pub mod terminal;
+pub mod trace;
 mod units;
 
 pub use conditions::{Conditions, Watch};

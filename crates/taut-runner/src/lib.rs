@@ -35,6 +35,7 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+pub mod backtest;
 mod child;
 mod children;
 mod control;

@@ -26,6 +26,9 @@
 /// Aeron's wire: reliable UDP, as a pure core.
 #[cfg(feature = "aeron")]
 pub use taut_aeron as aeron;
+/// A simulated exchange over recorded market data. With a gateway it is in `runner::backtest`.
+#[cfg(feature = "backtest")]
+pub use taut_backtest as backtest;
 /// Order books: top of book, price levels, order queues.
 pub use taut_book as book;
 /// One publisher and one subscriber over any channel, chosen by a URI.
@@ -125,6 +128,8 @@ mod pages {
     pub struct Readme;
     #[doc = include_str!("../../../docs/strategy.md")]
     pub struct Strategy;
+    #[doc = include_str!("../../../docs/backtest.md")]
+    pub struct Backtest;
     #[doc = include_str!("../../../docs/gateway.md")]
     pub struct Gateway;
     #[doc = include_str!("../../../docs/runner.md")]

@@ -332,6 +332,10 @@ impl<L: Latency> Exchange for EngineExchange<L> {
         self.settle(i64::MAX)
     }
 
+    fn has_orders(&self) -> bool {
+        self.simulation.has_own_orders()
+    }
+
     fn outbox(&self) -> &Outbox<L> {
         &self.simulation.outbox
     }

@@ -140,6 +140,11 @@ impl<Q: QueueModel, L: Latency> Exchange for LevelExchange<Q, L> {
     }
 
     #[inline]
+    fn has_orders(&self) -> bool {
+        self.matching.count() > 0
+    }
+
+    #[inline]
     fn outbox(&self) -> &Outbox<L> {
         &self.matching.outbox
     }
@@ -165,8 +170,9 @@ impl<Q: QueueModel, L: Latency> Modelled for LevelExchange<Q, L> {
 
     fn enter(&mut self, order: Order, kind: RequestKind, at: i64) -> Result<(), BacktestError> {
         if let Some(mut order) = self.matching.enter(&self.book, order, kind, at)? {
-            self.matching.tell_rest(&mut order, kind);
             let level = self.book.lots(order.side, order.tick);
+            order.ahead = Some(level);
+            self.matching.tell_rest(&mut order, kind);
             self.matching.rest(order, self.queue.enter(level));
         }
         Ok(())

@@ -162,6 +162,11 @@ impl<L: Latency> Exchange for OrderExchange<L> {
     }
 
     #[inline]
+    fn has_orders(&self) -> bool {
+        self.matching.count() > 0
+    }
+
+    #[inline]
     fn outbox(&self) -> &Outbox<L> {
         &self.matching.outbox
     }
@@ -187,6 +192,7 @@ impl<L: Latency> Modelled for OrderExchange<L> {
 
     fn enter(&mut self, order: Order, kind: RequestKind, at: i64) -> Result<(), BacktestError> {
         if let Some(mut order) = self.matching.enter(self.market.book(), order, kind, at)? {
+            order.ahead = Some(self.market.book().lots(order.side, order.tick));
             self.matching.tell_rest(&mut order, kind);
             let place = self.market.next_place();
             self.matching.rest(order, place);
@@ -214,6 +220,7 @@ impl<L: Latency> Modelled for OrderExchange<L> {
         let status = Status::Resting;
         own.order = Order { tick, lots, leaves: lots, status, exchange_at: Nanos(at), ..own.order };
         if moves {
+            own.order.ahead = Some(self.market.book().lots(side, tick));
             self.matching.remove(side, index);
             let place = self.market.next_place();
             self.matching.rest(own.order, place);

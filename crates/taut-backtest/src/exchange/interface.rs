@@ -25,6 +25,9 @@ pub trait Exchange {
     /// As [`take_row`](Self::take_row).
     fn take_request(&mut self, request: Request, at: i64) -> Result<(), BacktestError>;
 
+    /// Whether an own order rests.
+    fn has_orders(&self) -> bool;
+
     /// What it has to say.
     fn outbox(&self) -> &Outbox<Self::Latency>;
 

@@ -153,11 +153,16 @@ impl<P: Copy, L: Latency> Matching<P, L> {
         self.outbox.say(answer, request, &order);
     }
 
-    /// An own order is cancelled on request.
-    pub fn cancel(&mut self, (side, index): (Side, usize), at: i64) {
+    /// What has traded of an own order that rests.
+    pub fn filled(&self, (side, index): (Side, usize)) -> i64 {
+        self.own[side.index()].get(index).map_or(0, |own| own.order.filled)
+    }
+
+    /// An own order is cancelled on request: of its end, or of less than has traded.
+    pub fn cancel(&mut self, (side, index): (Side, usize), request: RequestKind, at: i64) {
         let order = self.remove(side, index).order;
         let order = Order { status: Status::Canceled, exchange_at: Nanos(at), ..order };
-        self.answer(Answer::Canceled, Some(RequestKind::Cancel), order);
+        self.answer(Answer::Canceled, Some(request), order);
     }
 
     /// Tells that there is no such order.
@@ -351,6 +356,7 @@ fn apply_fill(
         return Err(BacktestError::FilledTwice(order.id));
     }
     order.leaves = if fills == FillModel::Whole { 0 } else { order.leaves - lots };
+    order.filled = order.filled.saturating_add(lots);
     order.status = if order.leaves > 0 { Status::PartlyFilled } else { Status::Filled };
     (order.maker, order.last_tick, order.last_lots) = (maker, tick, lots);
     order.exchange_at = Nanos(at);

@@ -36,9 +36,18 @@ pub trait Modelled {
                 let order = Order { float_leaves, ..request.order };
                 self.enter(order, RequestKind::New, at)
             }
-            (RequestKind::Modify, Some(own)) => self.modify(own, &request, at),
+            (RequestKind::Modify, Some(own)) => {
+                let filled = self.matching_mut().filled(own);
+                match request.arrived(filled) {
+                    Some(request) => self.modify(own, &request, at),
+                    None => {
+                        self.matching_mut().cancel(own, RequestKind::Modify, at);
+                        Ok(())
+                    }
+                }
+            }
             (RequestKind::Cancel, Some(own)) => {
-                self.matching_mut().cancel(own, at);
+                self.matching_mut().cancel(own, RequestKind::Cancel, at);
                 Ok(())
             }
             (_, None) => {

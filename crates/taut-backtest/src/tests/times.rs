@@ -162,3 +162,38 @@ fn rows_allocate_nothing() {
     let info = allocation_counter::measure(|| assert_eq!(run(), Ok(Stopped::End)));
     assert_eq!(info.count_total, 0, "an engine");
 }
+
+#[test]
+fn an_exchange_runs_without_the_half_of_who_trades() {
+    let recording = market(&[trade(100, Side::Sell, 99, 14), trade(200, Side::Sell, 99, 9)]);
+    let (fills, compat) = (FillModel::Partial, Compat::NONE);
+    let exchange = LevelExchange::new(&recording, RiskAverse, LATENCY, fills, compat);
+    let mut side = ExchangeSide::new(&recording, exchange.expect("an exchange"));
+    assert!(!side.may_respond() && side.is_quiet());
+    let mut order = Order::limit(1, Side::Buy, 99, 10);
+    order.local_at = Nanos(10);
+    let request = Request { kind: RequestKind::New, order, known: (99, 10), total: None };
+    assert_eq!(side.send(request), Some(Nanos(11)));
+    assert!(side.may_respond() && !side.is_quiet());
+    assert_eq!(side.next_at(), Some(Nanos(0)));
+    assert_eq!(side.run_until(Nanos(50), true), Ok(Nanos(13)), "there the answer arrives");
+    assert_eq!(side.next_response_at(), Some(Nanos(13)));
+    assert_eq!(side.poll_response(Nanos(12)), None);
+    let entered = side.poll_response(Nanos(13)).expect("an answer");
+    assert_eq!((entered.answer, entered.order.ahead), (Answer::Entered, Some(10)));
+    // Of the six lots that it is to be of, four have traded when the modification arrives.
+    let mut order = entered.order;
+    (order.local_at, order.lots) = (Nanos(99), 6);
+    let known = (99, 10);
+    side.send(Request { kind: RequestKind::Modify, order, known, total: Some(6) });
+    let mut run = |to: i64| {
+        assert_eq!(side.run_until(Nanos(to), false), Ok(Nanos(to)));
+        let told: Vec<_> = std::iter::from_fn(|| side.poll_response(Nanos(to))).collect();
+        told.iter().map(|it| (it.at.0, it.answer, it.order.leaves, it.order.filled)).collect()
+    };
+    let told: Vec<_> = run(150);
+    assert_eq!(told, [(102, Answer::Filled, 6, 4), (102, Answer::Modified, 2, 4)]);
+    let told: Vec<_> = run(300);
+    assert_eq!(told, [(202, Answer::Filled, 0, 6)]);
+    assert!(!side.may_respond(), "nothing rests");
+}

@@ -7,7 +7,8 @@ use crate::support::{Demo, TAUT};
 
 /// Each verb with `--json`, and the tests below `tests/tools` that run it. Each of them parses all
 /// of what it prints and has its keys looked at by `odd_json_keys`.
-const VERBS: [(&str, &str); 36] = [
+const VERBS: [(&str, &str); 37] = [
+    ("backtest", "backtest.rs"),
     ("bench waits", "channel/command.rs"),
     ("book verify", "book.rs"),
     ("demo", "../suite/outcome.rs"),

@@ -2,6 +2,7 @@
 //! printed. One program for all of these tests: a program more costs a link.
 #![forbid(unsafe_code)]
 
+mod backtest;
 mod book;
 mod channel;
 mod demo_recorded;

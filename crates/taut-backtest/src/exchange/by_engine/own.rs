@@ -26,6 +26,11 @@ impl OwnOrders {
         Self { resting: Vec::with_capacity(64), next: FIRST_OWN }
     }
 
+    /// Whether none rests.
+    pub const fn is_empty(&self) -> bool {
+        self.resting.is_empty()
+    }
+
     /// An id for an order that comes.
     pub fn next_id(&mut self) -> OrderId {
         self.next += 1;

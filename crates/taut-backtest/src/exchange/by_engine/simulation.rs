@@ -145,20 +145,36 @@ impl<L: Latency> Simulation<L> {
     pub fn serve(&mut self, request: Request, at: i64) -> Result<(), BacktestError> {
         match (request.kind, self.own.find(request.order.id)) {
             (RequestKind::New, _) => self.enter(request.order, RequestKind::New, None, at),
-            (RequestKind::Modify, Some(own)) => self.modify(own, &request.order, at),
-            (RequestKind::Cancel, Some(Own { engine_id, order })) => {
-                self.cancel(engine_id, at)?;
-                self.own.remove(engine_id);
-                let order = Order { status: Status::Canceled, exchange_at: Nanos(at), ..order };
-                self.answer(Answer::Canceled, Some(RequestKind::Cancel), order);
-                Ok(())
-            }
+            (RequestKind::Modify, Some(own)) => match request.arrived(own.order.filled) {
+                Some(request) => self.modify(own, &request.order, at),
+                None => self.cancel_own(own, RequestKind::Modify, at),
+            },
+            (RequestKind::Cancel, Some(own)) => self.cancel_own(own, RequestKind::Cancel, at),
             (_, None) => {
                 let order = Order { exchange_at: Nanos(at), ..request.order };
                 self.outbox.say(Answer::Refused, Some(request.kind), &order);
                 Ok(())
             }
         }
+    }
+
+    /// One of our orders is cancelled on request: of its end, or of less than has traded.
+    fn cancel_own(
+        &mut self,
+        Own { engine_id, order }: Own,
+        request: RequestKind,
+        at: i64,
+    ) -> Result<(), BacktestError> {
+        self.cancel(engine_id, at)?;
+        self.own.remove(engine_id);
+        let order = Order { status: Status::Canceled, exchange_at: Nanos(at), ..order };
+        self.answer(Answer::Canceled, Some(request), order);
+        Ok(())
+    }
+
+    /// Whether one of our orders rests.
+    pub fn has_own_orders(&self) -> bool {
+        !self.own.is_empty()
     }
 
     /// One of our orders comes, or one that rests goes to the end of a queue.
