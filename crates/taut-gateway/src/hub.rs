@@ -142,13 +142,10 @@ impl<'m> Hub<'m> {
         self.slots.iter_mut().for_each(Slot::begin_comparing);
     }
 
-    /// Compares the requests that were given since the last time. The strategies have had their
-    /// turn.
-    ///
-    /// # Errors
-    /// The first request that is another one.
-    pub fn compare_requests(&mut self) -> Result<(), RequestDifference> {
-        self.slots.iter_mut().try_for_each(Slot::compare_requests)
+    /// Compares the requests that were given since the last time, when the strategies have had
+    /// their turn. The first one that is another one, if any is.
+    pub fn compare_requests(&mut self) -> Option<RequestDifference> {
+        self.slots.iter_mut().find_map(Slot::compare_requests)
     }
 
     /// How many requests were compared, as long as nobody was overtaken by the market in the run

@@ -228,27 +228,25 @@ impl<'m> Slot<'m> {
     }
 
     /// Holds the requests that were given since the last time against those of the strategy, which
-    /// has had its turn.
-    pub fn compare_requests(&mut self) -> Result<(), RequestDifference> {
+    /// has had its turn: the first that is another one.
+    pub fn compare_requests(&mut self) -> Option<RequestDifference> {
         for recorded in std::mem::take(&mut self.given) {
-            let Some(compared) = &mut self.compared else { return Ok(()) };
+            let compared = self.compared.as_mut()?;
             if RequestReader::asks_for_books(&recorded) {
                 // It was overtaken, as none is here: what it knew then is not known now.
                 self.compared = None;
-                return Ok(());
+                return None;
             }
             *compared += 1;
             let now = self.requests.pop();
             let said = now.map(RequestReader::without_stamps);
             if said != Some(RequestReader::without_stamps(recorded)) {
                 let read = |slot| Some(RequestReader::default().read(&slot)?.0);
-                return Err(RequestDifference {
-                    recorded: read(recorded),
-                    now: now.and_then(read),
-                });
+                let (recorded, now) = (read(recorded), now.and_then(read));
+                return Some(RequestDifference { recorded, now });
             }
         }
-        Ok(())
+        None
     }
 
     /// Tells the strategy; one that left a whole ring unread is dropped.

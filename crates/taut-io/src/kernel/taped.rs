@@ -626,7 +626,7 @@ impl<K: Kernel> Kernel for TapedKernel<K> {
                     let flags = u64::from(ready.readable)
                         | u64::from(ready.writable) << 1
                         | u64::from(ready.ended) << 2;
-                    let said = flags << 33 | u64::from(place) + 1;
+                    let said = (flags << 33) | (u64::from(place) + 1);
                     tape::hear(Heard::Ready, || (), |(), on| on.number(said), |_| None);
                     report(place, ready);
                 });

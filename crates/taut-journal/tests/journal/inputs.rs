@@ -16,7 +16,9 @@ const SETTINGS: InputSettings = InputSettings { segment_bytes: 1 << 16 };
 /// The bytes of a frame: all lengths, and words that are zeros.
 fn bytes(number: u64) -> Vec<u8> {
     let length = number * 37 % 1_500;
-    (0..length).map(|byte| if number % 5 == 0 { 0 } else { (number + byte) as u8 }).collect()
+    (0..length)
+        .map(|byte| if number.is_multiple_of(5) { 0 } else { (number + byte) as u8 })
+        .collect()
 }
 
 fn append(writer: &mut InputWriter, number: u64) -> Result<u64, JournalError> {

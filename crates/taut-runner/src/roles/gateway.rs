@@ -130,6 +130,7 @@ struct Process<'a, 'm> {
 }
 
 /// Who runs the gateway.
+#[expect(clippy::large_enum_variant, reason = "there is one in a process")]
 enum Driver<'a, 'm> {
     Live(Live<'a, 'm>),
     Replaying(Replaying<'a>),

@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use super::*;
-use crate::arguments::from_arguments;
+use crate::arguments::{Asked, from_arguments};
 
 fn parse(text: &str) -> Result<Settings, RunnerError> {
     let settings = Settings::parse(text, Path::new(""))?;
@@ -103,11 +103,15 @@ fn arguments_stand_over_the_file() {
     let read = |arguments: &[&str]| from_arguments(arguments.iter().map(|a| (*a).to_owned()));
     let file = file.to_str().expect("a name");
     let settings = read(&["--settings", file, "--mode", "fused", "--simulator.levels=20"]);
-    let settings = settings.expect("right").expect("settings");
+    let Ok(Asked::Run(settings)) = settings else { panic!("{settings:?}") };
     assert_eq!((settings.mode, settings.seconds), (Mode::Fused, Some(3.0)));
     let simulator = settings.simulator.expect("a simulator");
     assert_eq!((simulator.seed, simulator.levels), (5, 20));
-    assert_eq!(read(&["--help"]), Ok(None));
+    assert!(matches!(read(&["--help"]), Ok(Asked::Help)));
+    let Ok(Asked::Replay(folder)) = read(&["--replay", "run"]) else { panic!("a replay") };
+    assert_eq!(folder, Path::new("run"));
+    let both = read(&["--replay", "run", "--seconds", "1"]).expect_err("one or the other");
+    assert!(both.to_string().contains("no settings"), "{both}");
     for (arguments, words) in [
         (&["--mod", "fused"][..], "did you mean `mode`?"),
         (&["--mode"], "--mode: its value is missing"),

@@ -41,8 +41,8 @@ impl Replaying<'_> {
             let stepped = step(gateway, &frame).and_then(|()| {
                 let Some(elsewhere) = &mut elsewhere else { return Ok(()) };
                 elsewhere();
-                let compared = gateway.client_mut().compare_requests();
-                compared.map_err(|difference| difference.to_string())
+                let difference = gateway.client_mut().compare_requests();
+                difference.map_or(Ok(()), |difference| Err(difference.to_string()))
             });
             if let Err(what) = stepped {
                 let (entry, at) = (frame.sequence, frame.time.since(began));

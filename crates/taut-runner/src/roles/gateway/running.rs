@@ -17,7 +17,7 @@ pub trait RestingClient: Client {
     /// How many requests of a replay were held against those that a strategy makes now.
     fn requests_compared(&self) -> Option<u64>;
     /// Holds those against each other that were given since the last time.
-    fn compare_requests(&mut self) -> Result<(), RequestDifference>;
+    fn compare_requests(&mut self) -> Option<RequestDifference>;
 }
 
 impl<S: Strategy> RestingClient for FusedClient<S> {
@@ -30,8 +30,8 @@ impl<S: Strategy> RestingClient for FusedClient<S> {
     fn requests_compared(&self) -> Option<u64> {
         None
     }
-    fn compare_requests(&mut self) -> Result<(), RequestDifference> {
-        Ok(())
+    fn compare_requests(&mut self) -> Option<RequestDifference> {
+        None
     }
 }
 
@@ -45,7 +45,7 @@ impl RestingClient for Hub<'_> {
     fn requests_compared(&self) -> Option<u64> {
         self.requests_compared()
     }
-    fn compare_requests(&mut self) -> Result<(), RequestDifference> {
+    fn compare_requests(&mut self) -> Option<RequestDifference> {
         self.compare_requests()
     }
 }
