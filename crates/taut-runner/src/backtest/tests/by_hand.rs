@@ -181,3 +181,13 @@ fn a_cancel_that_comes_too_late_is_refused() {
     assert_eq!(short(&told), expected);
     assert_eq!((outcome.open_orders, outcome.gateway.troubles), (0, 0));
 }
+
+#[test]
+fn who_waits_may_end_it() {
+    let recording = recording(&[level(9_000, Side::Buy, 9_000, 1)]);
+    let (script, _) = Script::new(Vec::new());
+    let markets = vec![market("A", &recording, FillModel::Whole)];
+    let settings = BacktestSettings::default();
+    let outcome = run(markets, &settings, |_| script, &mut |_| false).expect("a run");
+    assert_eq!((outcome.end, outcome.rows), (BacktestEnd::Stopped, 0));
+}
