@@ -151,9 +151,9 @@ impl Report {
     }
 }
 
-/// Sums of floats without the dust behind the ninth decimal.
+/// A sum of floats without the dust behind its twelfth digit.
 fn exact(money: f64) -> f64 {
-    (money * 1e9).round() / 1e9 + 0.0
+    format!("{money:.11e}").parse().unwrap_or(money) + 0.0
 }
 
 fn orders(outcome: &BacktestOutcome, counts: &OrderCounts) -> Orders {

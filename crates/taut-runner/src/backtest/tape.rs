@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use taut_backtest::{Account, Answer, Money, Order, Response, Terms};
+use taut_backtest::{Account, Answer, Money, Order, RequestKind, Response, Terms};
 use taut_types::{Instrument, InstrumentId, Nanos, OrderType, Side, TimeInForce};
 
 use super::own_orders::Traded;
@@ -37,11 +37,11 @@ pub struct OrderRecord {
     pub time_in_force: TimeInForce,
     /// Whether it was not to trade when it came.
     pub post_only: bool,
-    /// Its limit, of the last modification that was asked for.
+    /// Its limit, by the last modification that was taken.
     pub tick: i64,
-    /// Its size, of the last modification that was asked for.
+    /// Its size, by the last modification that was taken.
     pub lots: i64,
-    /// How often it was to be modified.
+    /// How often it was asked to be modified.
     pub modifications: u64,
     /// When it left.
     pub sent_at: Nanos,
@@ -277,7 +277,6 @@ impl Tape {
             }
             Say::Modify => {
                 if let Some(order) = self.order(id) {
-                    (order.tick, order.lots) = (message.tick, message.lots);
                     order.modifications += 1;
                 }
             }
@@ -300,6 +299,10 @@ impl Tape {
         order.answered_at.get_or_insert(response.at);
         if response.answer != Answer::Refused {
             order.ahead = heard.ahead.or(order.ahead);
+        }
+        let is_of_modification = response.request == Some(RequestKind::Modify);
+        if is_of_modification && matches!(response.answer, Answer::Modified | Answer::Filled) {
+            (order.tick, order.lots) = (heard.tick, heard.filled.saturating_add(heard.leaves));
         }
     }
 
