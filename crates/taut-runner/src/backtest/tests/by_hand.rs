@@ -51,7 +51,7 @@ fn fills_fees_and_equity_are_those_of_the_rules() {
     );
     let [first, second] = outcome.fills.as_slice() else { panic!("{:?}", outcome.fills) };
     assert!(first.is_maker && !second.is_maker);
-    assert_eq!((first.ahead, second.ahead), (Some(10), None));
+    assert_eq!((first.ahead, second.ahead, outcome.orders[0].ahead), (Some(0), None, Some(10)));
     assert_eq!((first.exchange_at, first.at), (Nanos(1_000), Nanos(1_211)));
     // 299.97 bought for, 200.06 sold for; 0.01 % back and 0.05 % to pay.
     let fee = -0.0001 * 299.97 + 0.0005 * 200.06;
@@ -105,6 +105,21 @@ fn mark_outs_are_the_market_a_while_after_a_trade_was_heard_of() {
     let [(_, first), .., (_, last)] = outcome.mark_outs();
     close(first.basis_points.expect("a trade"), 10_000.0 * 1.5 / 9_999.0);
     assert_eq!((last.fills, last.basis_points), (0, None));
+}
+
+#[test]
+fn a_price_that_passes_fills_an_order_with_others_before_it() {
+    let recording = recording(&[
+        trade(1_000, Side::Sell, 9_999, 4),
+        level(1_000, Side::Buy, 9_999, 6),
+        trade(2_000, Side::Sell, 9_998, 1),
+        level(9_000, Side::Buy, 9_000, 1),
+    ]);
+    let (script, _) = Script::new(vec![(300, Ask::New(limit(Side::Buy, 9_999, 2)))]);
+    let outcome = run_all(vec![market("A", &recording, FillModel::Partial)], script);
+    let [fill] = outcome.fills.as_slice() else { panic!("{:?}", outcome.fills) };
+    assert_eq!((fill.tick, fill.lots, fill.ahead), (9_999, 2, Some(6)));
+    assert_eq!(outcome.orders[0].ahead, Some(10));
 }
 
 #[test]
