@@ -59,7 +59,8 @@ pub struct Order {
     pub leaves: i64,
     /// What has traded of it in all.
     pub filled: i64,
-    /// Lots of others before it at its price when it came to rest there; none where nobody knows,
+    /// Lots of others before it at its price: when it came to rest there, and at each of its fills
+    /// what the model had left of them, which is 0 when its turn had come. None where nobody knows,
     /// and of one that does not rest.
     pub ahead: Option<i64>,
     /// Where it stands.

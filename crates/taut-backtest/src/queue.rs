@@ -17,6 +17,10 @@ pub trait QueueModel {
     fn level(&self, place: &mut Self::Place, before: i64, after: i64);
     /// How many lots were traded past the order's front; from then on it is the first.
     fn take_past(&self, place: &mut Self::Place) -> i64;
+    /// How many lots are before the order, where the model says so: for reports alone.
+    fn ahead(&self, _place: &Self::Place) -> Option<i64> {
+        None
+    }
 }
 
 /// Nobody before the order leaves but by a trade, or when the level gets smaller than what is
@@ -47,6 +51,10 @@ impl QueueModel for RiskAverse {
                 -past
             }
         }
+    }
+
+    fn ahead(&self, front: &i64) -> Option<i64> {
+        Some(*front)
     }
 }
 
@@ -145,6 +153,10 @@ impl QueueModel for Probability {
         }
         place.front = 0.0;
         past
+    }
+
+    fn ahead(&self, place: &Front) -> Option<i64> {
+        Some(libm::round(place.front) as i64)
     }
 }
 

@@ -123,7 +123,7 @@ fn run_file(
     let OwnStrategy::Touch = strategy;
     let config = file.parameters.config();
     let make = |now| TouchStrategy::new(config, now);
-    run_over(markets, &file.settings(), make, &mut go_on).map_err(failure)
+    run_over(markets, &file.settings().map_err(failure)?, make, &mut go_on).map_err(failure)
 }
 
 /// Writes the page, the JSON and the tables.

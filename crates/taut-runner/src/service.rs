@@ -89,6 +89,7 @@ pub use protocol::{
     VenueClockLine,
 };
 pub use recordings::{RecordingSeen, RecordingSettings};
+pub(crate) use rules::risk_of;
 pub use secret::{CredentialKind, CredentialSettings, SecretSource};
 pub use strategy_file::{STRATEGY_SAMPLE, StrategyFile};
 pub use subscribe_rule::SubscribeRule;

@@ -54,6 +54,7 @@ impl<Q: QueueModel, L: Latency> LevelExchange<Q, L> {
         let other = side.opposite();
         let reached = -change.best_after;
         if change.best_after > change.best_before && self.matching.may_stand_from(other, reached) {
+            self.note_ahead(other);
             let is_reached = |order: &Order| key(other, order.tick) >= reached;
             self.matching.fill_where(other, row.exchange_at(), |own| is_reached(&own.order))?;
         }
@@ -67,6 +68,7 @@ impl<Q: QueueModel, L: Latency> LevelExchange<Q, L> {
         if !self.matching.may_stand_from(side, price) {
             return Ok(());
         }
+        self.note_ahead(side);
         self.matching.fill_where(side, at, |own| key(side, own.order.tick) > price)?;
         let Compat { own_orders_share_trades, keeps_exact_fills, .. } = self.matching.compat;
         let (mut others, mut index) = (lots, 0);
@@ -77,6 +79,7 @@ impl<Q: QueueModel, L: Latency> LevelExchange<Q, L> {
             }
             self.queue.trade(&mut own.place, lots, others);
             let (past, leaves) = (self.queue.take_past(&mut own.place), own.order.leaves);
+            own.order.ahead = self.queue.ahead(&own.place);
             if past == 0 {
                 index += 1;
                 continue;
@@ -97,6 +100,13 @@ impl<Q: QueueModel, L: Latency> LevelExchange<Q, L> {
             }
         }
         Ok(())
+    }
+
+    /// Says of each own order of a side how many lots are before it: some are about to be filled.
+    fn note_ahead(&mut self, side: Side) {
+        for own in self.matching.own(side) {
+            own.order.ahead = self.queue.ahead(&own.place);
+        }
     }
 
     /// Whether lots are more than an order has left, by hftbacktest's floats.

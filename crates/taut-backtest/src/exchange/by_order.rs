@@ -55,10 +55,19 @@ impl<L: Latency> OrderExchange<L> {
         }
         let from = if best_before == NONE { i64::MAX } else { -best_before - 1 };
         let all = from == i64::MAX || self.sees_far(best - best_before - 1);
+        self.note_ahead(other, |_| false);
         self.matching.fill_where(other, row.exchange_at(), |own| {
             let key = key(other, own.order.tick);
             key >= reached && (all || key <= from)
         })
+    }
+
+    /// Says of each own order of a side that nothing is before it, or that nobody knows: some are
+    /// about to be filled.
+    fn note_ahead(&mut self, side: Side, is_first: impl Fn(&Own<u64>) -> bool) {
+        for own in self.matching.own(side) {
+            own.order.ahead = is_first(own).then_some(0);
+        }
     }
 
     /// Whether own orders beyond so many ticks are looked at.
@@ -82,6 +91,7 @@ impl<L: Latency> OrderExchange<L> {
         };
         let level = key(side, order.tick);
         let is_before = |own: &Own<u64>| own.order.tick == order.tick && own.place < order.place;
+        self.note_ahead(side, is_before);
         if own_orders_share_trades {
             self.matching.fill_where(side, at, |own| is_better(key(side, own.order.tick)))?;
             return self.matching.fill_where(side, at, is_before);

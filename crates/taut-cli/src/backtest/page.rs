@@ -81,9 +81,10 @@ fn trades(report: &Report) -> Table<'static> {
     let mut rows = vec![
         row("trades", count(it.count)),
         row("of orders that rested", count(it.maker)),
+        row("of these, as the price passed them", count(it.maker_through)),
         row("of orders that took", count(it.taker)),
         row(
-            "lots before an order that rested",
+            "mean lots before them when they came to rest",
             ahead.map_or("–".to_owned(), |it| plain(it.round())),
         ),
         row("mean latency to the exchange", time(report.latency.entry_ns_mean)),

@@ -59,6 +59,8 @@ pub struct Fills {
     pub count: usize,
     pub maker: usize,
     pub taker: usize,
+    /// Of orders that rested: trades as the price passed them, with others still before them.
+    pub maker_through: usize,
     /// Of orders that rested: lots of others before them when they came to rest.
     pub queue_ahead_lots_mean: Option<f64>,
 }
@@ -151,9 +153,9 @@ impl Report {
     }
 }
 
-/// Sums of floats without the dust behind the ninth decimal.
+/// A sum of floats without the dust behind its twelfth digit.
 fn exact(money: f64) -> f64 {
-    (money * 1e9).round() / 1e9 + 0.0
+    format!("{money:.11e}").parse().unwrap_or(money) + 0.0
 }
 
 fn orders(outcome: &BacktestOutcome, counts: &OrderCounts) -> Orders {
@@ -174,12 +176,16 @@ fn orders(outcome: &BacktestOutcome, counts: &OrderCounts) -> Orders {
 
 fn fills(outcome: &BacktestOutcome) -> Fills {
     let maker = outcome.fills.iter().filter(|fill| fill.is_maker).count();
-    let ahead: Vec<i64> = outcome.fills.iter().filter_map(|fill| fill.ahead).collect();
+    let through = outcome.fills.iter().filter(|fill| fill.ahead.is_some_and(|lots| lots > 0));
+    let resting = outcome.fills.iter().filter(|fill| fill.is_maker);
+    let orders = resting.filter_map(|fill| outcome.orders.get(fill.order));
+    let ahead: Vec<i64> = orders.filter_map(|order| order.ahead).collect();
     let sum: i128 = ahead.iter().copied().map(i128::from).sum();
     Fills {
         count: outcome.fills.len(),
         maker,
         taker: outcome.fills.len() - maker,
+        maker_through: through.count(),
         queue_ahead_lots_mean: (!ahead.is_empty()).then(|| sum as f64 / ahead.len() as f64),
     }
 }

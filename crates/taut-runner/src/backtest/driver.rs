@@ -13,11 +13,10 @@ use taut_backtest::{Answer, BacktestError, FeeBasis, Fees, Recording, Response, 
 use taut_fix::CompId;
 use taut_gateway::{
     FeedInput, FusedClient, Gateway, GatewayConfig, GatewayError, PositionRule, Regions,
-    SessionSettings, Strategy,
+    RiskConfig, SessionSettings, Strategy,
 };
 use taut_ipc::Segment;
 use taut_market_data::{BestPrices, FeedHandler, Source};
-use taut_oms::UniformLimits;
 use taut_sys::Clock;
 use taut_types::{FeeRates, Instrument, InstrumentId, Nanos};
 
@@ -57,10 +56,10 @@ impl fmt::Debug for BacktestMarket<'_> {
 }
 
 /// How a backtest runs.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct BacktestSettings {
     /// Pre-trade limits of the gateway.
-    pub risk: UniformLimits,
+    pub risk: RiskConfig,
     /// Orders that the gateway remembers at one time.
     pub orders: usize,
     /// How often the strategy's timer and its due alarms come: a millisecond, as at a gateway that
@@ -73,7 +72,7 @@ pub struct BacktestSettings {
 impl Default for BacktestSettings {
     fn default() -> Self {
         Self {
-            risk: GatewayConfig::default_risk(),
+            risk: GatewayConfig::default_risk().into(),
             orders: 1 << 16,
             timer: Nanos::from_millis(1),
             sample: Nanos::from_secs(10),
@@ -391,7 +390,7 @@ fn open_gateway<'m, 'r, S: Strategy>(
             ..SessionSettings::default()
         },
         order_capacity: settings.orders,
-        risk: settings.risk.into(),
+        risk: settings.risk.clone(),
         hot: false,
         keeps_warm: false,
     };

@@ -21,7 +21,8 @@ use super::own_orders::SimulatedExchange;
 use crate::error::RunnerError;
 use crate::mistakes::{self, FileSettings, Mistake};
 use crate::reading;
-use crate::settings::{InstrumentSettings, RiskSettings, build_fees, build_instruments};
+use crate::service::{GatewayRisk, SymbolRule, risk_of};
+use crate::settings::{InstrumentSettings, build_fees, build_instruments};
 use crate::start::NoParameters;
 
 /// A backtest's file with every key, for people to start from.
@@ -164,8 +165,10 @@ pub struct BacktestFile<P = NoParameters> {
     pub exchange: ExchangeKeys,
     /// How long requests and responses are on their way.
     pub latency: LatencyKeys,
-    /// Pre-trade limits.
-    pub risk: RiskSettings,
+    /// Pre-trade limits, as in a gateway's file.
+    pub risk: GatewayRisk,
+    /// Limits of orders by instrument, as in a gateway's file.
+    pub symbols: Vec<SymbolRule>,
     /// Orders that the gateway remembers at one time.
     pub orders: usize,
     /// How often the strategy's timer comes, in milliseconds.
@@ -188,7 +191,9 @@ struct Keys<P> {
     #[serde(default)]
     latency: LatencyKeys,
     #[serde(default)]
-    risk: RiskSettings,
+    risk: GatewayRisk,
+    #[serde(default)]
+    symbols: Vec<SymbolRule>,
     #[serde(default = "orders")]
     orders: usize,
     #[serde(default = "timer_ms")]
@@ -214,7 +219,7 @@ impl<P: DeserializeOwned> TryFrom<Keys<P>> for BacktestFile<P> {
     type Error = String;
 
     fn try_from(keys: Keys<P>) -> Result<Self, String> {
-        let Keys { instruments, data, exchange, latency, risk, .. } = keys;
+        let Keys { instruments, data, exchange, latency, risk, symbols, .. } = keys;
         let Keys { orders, timer_ms, sample_ms, parameters, .. } = keys;
         let parameters = match parameters {
             Some(parameters) => parameters,
@@ -227,6 +232,7 @@ impl<P: DeserializeOwned> TryFrom<Keys<P>> for BacktestFile<P> {
             exchange,
             latency,
             risk,
+            symbols,
             orders,
             timer_ms,
             sample_ms,
@@ -248,6 +254,7 @@ impl<P: DeserializeOwned> FileSettings for BacktestFile<P> {
         if self.instruments.is_empty() {
             found.push(Mistake::told("instruments", "instruments: none is named; one is needed"));
         }
+        found.extend(self.risk_mistakes());
         if found.is_empty() {
             found.extend(build_instruments(&self.instruments).err().map(Mistake::from));
         }
@@ -297,6 +304,24 @@ impl<P: DeserializeOwned> FileSettings for BacktestFile<P> {
 }
 
 impl<P> BacktestFile<P> {
+    /// What is wrong with the limits, and what of them a backtest does not have.
+    fn risk_mistakes(&self) -> Vec<Mistake> {
+        let mut found =
+            risk_of(&self.instruments, &self.risk, &self.symbols).err().unwrap_or_default();
+        let GatewayRisk { day_ends, snapshot_folder, operator_dead_man_ms, .. } = &self.risk;
+        let live = [
+            ("day_ends", day_ends.is_some()),
+            ("snapshot_folder", snapshot_folder.is_some()),
+            ("operator_dead_man_ms", operator_dead_man_ms.is_some()),
+        ];
+        for (key, _) in live.into_iter().filter(|(_, is_said)| *is_said) {
+            let key = format!("risk.{key}");
+            let text = format!("{key}: a backtest has no such thing; leave it out");
+            found.push(Mistake::told(&key, text));
+        }
+        found
+    }
+
     /// The sum of money in several currencies is none.
     fn currency_mistake(&self) -> Option<Mistake> {
         let first = self.instruments.first()?;
@@ -504,18 +529,21 @@ impl<P> BacktestFile<P> {
         make: impl FnOnce(Nanos) -> S,
     ) -> Result<BacktestOutcome, RunnerError> {
         let recordings = self.load(&mut |_| {})?;
-        run(self.markets(&recordings)?, &self.settings(), make, &mut |_| true)
+        run(self.markets(&recordings)?, &self.settings()?, make, &mut |_| true)
     }
 
     /// How it runs.
-    #[must_use]
-    pub fn settings(&self) -> BacktestSettings {
-        BacktestSettings {
-            risk: self.risk.limits(),
+    ///
+    /// # Errors
+    /// The limits that cannot be.
+    pub fn settings(&self) -> Result<BacktestSettings, RunnerError> {
+        let risk = risk_of(&self.instruments, &self.risk, &self.symbols);
+        Ok(BacktestSettings {
+            risk: risk.map_err(|found| mistakes::error(&found))?,
             orders: self.orders,
             timer: Nanos::from_millis(self.timer_ms.into()),
             sample: Nanos::from_millis(self.sample_ms.into()),
-        }
+        })
     }
 }
 

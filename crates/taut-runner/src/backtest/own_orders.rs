@@ -98,7 +98,7 @@ pub struct Traded {
     pub tick: i64,
     pub lots: i64,
     pub exchange_at: Nanos,
-    /// Lots of others that stood before the order when it came to rest.
+    /// Lots of others that were still before the order.
     pub ahead: Option<i64>,
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use taut_backtest::{Account, Answer, Money, Order, Response, Terms};
+use taut_backtest::{Account, Answer, Money, Order, RequestKind, Response, Terms};
 use taut_types::{Instrument, InstrumentId, Nanos, OrderType, Side, TimeInForce};
 
 use super::own_orders::Traded;
@@ -37,11 +37,11 @@ pub struct OrderRecord {
     pub time_in_force: TimeInForce,
     /// Whether it was not to trade when it came.
     pub post_only: bool,
-    /// Its limit, of the last modification that was asked for.
+    /// Its limit, by the last modification that was taken.
     pub tick: i64,
-    /// Its size, of the last modification that was asked for.
+    /// Its size, by the last modification that was taken.
     pub lots: i64,
-    /// How often it was to be modified.
+    /// How often it was asked to be modified.
     pub modifications: u64,
     /// When it left.
     pub sent_at: Nanos,
@@ -49,7 +49,8 @@ pub struct OrderRecord {
     pub arrived_at: Option<Nanos>,
     /// When it was first heard of.
     pub answered_at: Option<Nanos>,
-    /// Lots of others that stood before it when it came to rest; none where nobody knows.
+    /// Lots of others that stood before it when it came to rest or was modified; none where nobody
+    /// knows.
     pub ahead: Option<i64>,
     /// What has traded of it.
     pub filled: i64,
@@ -104,8 +105,8 @@ pub struct FillRecord {
     pub lots: i64,
     /// Whether the order rested.
     pub is_maker: bool,
-    /// Lots of others that stood before the order when it came to rest; none where it did not, or
-    /// nobody knows.
+    /// Lots of others that were still before the order: 0 when its turn had come, more when the
+    /// price passed it. None of one that did not rest, or where nobody knows.
     pub ahead: Option<i64>,
     /// The market when the order left.
     pub top_at_order: Option<Top>,
@@ -277,7 +278,6 @@ impl Tape {
             }
             Say::Modify => {
                 if let Some(order) = self.order(id) {
-                    (order.tick, order.lots) = (message.tick, message.lots);
                     order.modifications += 1;
                 }
             }
@@ -298,8 +298,12 @@ impl Tape {
         let heard = response.order;
         let Some(order) = self.order(heard.id) else { return };
         order.answered_at.get_or_insert(response.at);
-        if response.answer != Answer::Refused {
-            order.ahead = heard.ahead.or(order.ahead);
+        if matches!(response.answer, Answer::Entered | Answer::Modified) {
+            order.ahead = heard.ahead;
+        }
+        let is_of_modification = response.request == Some(RequestKind::Modify);
+        if is_of_modification && matches!(response.answer, Answer::Modified | Answer::Filled) {
+            (order.tick, order.lots) = (heard.tick, heard.filled.saturating_add(heard.leaves));
         }
     }
 

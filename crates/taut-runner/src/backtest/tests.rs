@@ -10,8 +10,9 @@ use taut_backtest::{
     Compat, ConstantLatency, Event, ExchangeSide, Fees, FillModel, LevelExchange, Recording,
     RiskAverse, RowKind, Seen,
 };
-use taut_gateway::{OrderUpdate, Strategy, Trading};
+use taut_gateway::{GatewayConfig, OrderUpdate, Strategy, Trading};
 use taut_market_data::Event as MarketEvent;
+use taut_oms::UniformLimits;
 use taut_types::{
     ClientOrderId, FeeRates, Instrument, InstrumentId, Lots, Nanos, OrderTerms, Price, Qty, Side,
     Symbol,
@@ -70,8 +71,8 @@ fn market<'r>(symbol: &str, recording: &'r Recording, fills: FillModel) -> Backt
 
 /// Nobody wants it to end early.
 fn run_all<S: Strategy>(markets: Vec<BacktestMarket<'_>>, strategy: S) -> BacktestOutcome {
-    let mut settings = BacktestSettings::default();
-    settings.risk.collar_ppm = 900_000;
+    let limits = UniformLimits { collar_ppm: 900_000, ..GatewayConfig::default_risk() };
+    let settings = BacktestSettings { risk: limits.into(), ..BacktestSettings::default() };
     run(markets, &settings, |_| strategy, &mut |_| true).expect("a run")
 }
 

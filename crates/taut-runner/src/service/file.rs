@@ -10,6 +10,7 @@ use taut_types::{Instrument, Nanos, StrategyId, UserId};
 
 use crate::error::RunnerError;
 use crate::mistakes::Mistake;
+use crate::reading;
 use crate::service::binance::BinanceKeys;
 use crate::service::client::control_path;
 use crate::service::copy_reader::CopyReaderKeys;
@@ -306,6 +307,14 @@ impl StrategySettings {
 }
 
 impl GatewayFile {
+    /// One that names no venue and no strategy: for who fills in limits.
+    pub(super) fn of_limits_alone() -> Result<Self, RunnerError> {
+        let strategies = toml::Value::Array(Vec::new());
+        let name = toml::Value::String("limits".to_owned());
+        let keys = [("name", name), ("strategies", strategies)];
+        reading::parsed(keys.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
+    }
+
     /// The instruments, each at its number.
     ///
     /// # Errors

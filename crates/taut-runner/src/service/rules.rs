@@ -18,6 +18,7 @@ use crate::service::limits::{GatewayRisk, SymbolRule, Throttle, UserSettings};
 use crate::service::money::Money;
 use crate::service::name::{NAME_BYTES_MAX, is_name};
 use crate::service::pattern::{Pattern, Patterns};
+use crate::settings::InstrumentSettings;
 
 /// Groups of instruments that permissions can tell apart.
 const GROUPS_MAX: usize = 64;
@@ -55,6 +56,22 @@ impl Rules {
     pub fn config(self, file: &GatewayFile) -> RiskConfig {
         RiskConfig::Each { rules: self.risk, accounts: accounts(file) }
     }
+}
+
+/// The limits of `[risk]` and `[[symbols]]` where there are no users and no accounts.
+///
+/// # Errors
+/// Every limit and pattern that cannot be.
+pub fn risk_of(
+    instruments: &[InstrumentSettings],
+    risk: &GatewayRisk,
+    symbols: &[SymbolRule],
+) -> Result<RiskConfig, Vec<Mistake>> {
+    let mut file = GatewayFile::of_limits_alone().map_err(|error| vec![error.into()])?;
+    file.instruments = instruments.to_vec();
+    file.risk = risk.clone();
+    file.symbols = symbols.to_vec();
+    Ok(Rules::build(&file)?.config(&file))
 }
 
 /// The accounts' names at the venue.

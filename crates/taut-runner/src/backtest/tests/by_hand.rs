@@ -1,5 +1,6 @@
 //! What can be checked by hand.
 
+use taut_backtest::Latency;
 use taut_gateway::{Refusal, UpdateKind, VenueReject};
 use taut_oms::OrderState;
 use taut_types::{OrderFlags, TimeInForce};
@@ -50,7 +51,7 @@ fn fills_fees_and_equity_are_those_of_the_rules() {
     );
     let [first, second] = outcome.fills.as_slice() else { panic!("{:?}", outcome.fills) };
     assert!(first.is_maker && !second.is_maker);
-    assert_eq!((first.ahead, second.ahead), (Some(10), None));
+    assert_eq!((first.ahead, second.ahead, outcome.orders[0].ahead), (Some(0), None, Some(10)));
     assert_eq!((first.exchange_at, first.at), (Nanos(1_000), Nanos(1_211)));
     // 299.97 bought for, 200.06 sold for; 0.01 % back and 0.05 % to pay.
     let fee = -0.0001 * 299.97 + 0.0005 * 200.06;
@@ -107,6 +108,21 @@ fn mark_outs_are_the_market_a_while_after_a_trade_was_heard_of() {
 }
 
 #[test]
+fn a_price_that_passes_fills_an_order_with_others_before_it() {
+    let recording = recording(&[
+        trade(1_000, Side::Sell, 9_999, 4),
+        level(1_000, Side::Buy, 9_999, 6),
+        trade(2_000, Side::Sell, 9_998, 1),
+        level(9_000, Side::Buy, 9_000, 1),
+    ]);
+    let (script, _) = Script::new(vec![(300, Ask::New(limit(Side::Buy, 9_999, 2)))]);
+    let outcome = run_all(vec![market("A", &recording, FillModel::Partial)], script);
+    let [fill] = outcome.fills.as_slice() else { panic!("{:?}", outcome.fills) };
+    assert_eq!((fill.tick, fill.lots, fill.ahead), (9_999, 2, Some(6)));
+    assert_eq!(outcome.orders[0].ahead, Some(10));
+}
+
+#[test]
 fn a_modification_counts_what_traded_while_it_was_on_its_way() {
     let recording = recording(&[
         level(600, Side::Sell, 10_009, 1),
@@ -135,6 +151,8 @@ fn a_modification_counts_what_traded_while_it_was_on_its_way() {
             None => assert_eq!(told[2..], [(answered, UpdateKind::Cancelled, 4)], "{size}"),
         }
         assert_eq!((outcome.open_orders, outcome.gateway.troubles), (0, 0), "{size}");
+        let lots = if rest.is_some() { size } else { 10 };
+        assert_eq!((outcome.orders[0].lots, outcome.orders[0].modifications), (lots, 1), "{size}");
     }
 }
 
@@ -180,4 +198,69 @@ fn a_cancel_that_comes_too_late_is_refused() {
     ];
     assert_eq!(short(&told), expected);
     assert_eq!((outcome.open_orders, outcome.gateway.troubles), (0, 0));
+}
+
+/// Takes the first request, and refuses those after it on their way, 40 ns after they were sent.
+#[derive(Debug)]
+struct Refusing;
+
+impl Latency for Refusing {
+    fn entry(&self, at: i64) -> i64 {
+        if at == 300 { 137 } else { -40 }
+    }
+
+    fn response(&self, _: i64) -> i64 {
+        211
+    }
+}
+
+#[test]
+fn what_is_refused_on_its_way_is_refused_by_the_venue() {
+    let recording = recording(&[
+        level(600, Side::Sell, 10_009, 1),
+        level(1_600, Side::Sell, 10_009, 2),
+        level(2_600, Side::Sell, 10_009, 3),
+        trade(5_000, Side::Sell, 9_999, 12),
+        level(9_000, Side::Buy, 9_000, 1),
+    ]);
+    let asks = vec![
+        (300, Ask::New(limit(Side::Buy, 9_999, 2))),
+        (900, Ask::Modify(0, Price(9_998 * TICK.0), Lots(5))),
+        (1_900, Ask::Cancel(0)),
+        (2_900, Ask::New(limit(Side::Buy, 9_999, 1))),
+    ];
+    let (fills, compat) = (FillModel::Whole, Compat::NONE);
+    let exchange = LevelExchange::new(&recording, RiskAverse, Refusing, fills, compat);
+    let exchange = ExchangeSide::new(&recording, exchange.expect("an exchange"));
+    let market = BacktestMarket {
+        exchange: Box::new(exchange),
+        ..market("A", &recording, FillModel::Whole)
+    };
+    let (script, told) = Script::new(asks);
+    let outcome = run_all(vec![market], script);
+    let expected = [
+        (648, UpdateKind::Accepted, 0),
+        (940, UpdateKind::ModifyRejected(VenueReject::TooLate), 0),
+        (1_940, UpdateKind::CancelRejected(VenueReject::TooLate), 0),
+        (2_940, UpdateKind::Rejected(VenueReject::Other), 0),
+        // It stands where it stood.
+        (5_211, filled(9_999, 2), 2),
+    ];
+    assert_eq!(short(&told), expected);
+    let [first, second] = outcome.orders.as_slice() else { panic!("{:?}", outcome.orders) };
+    assert_eq!((first.tick, first.lots, first.modifications), (9_999, 2, 1));
+    assert_eq!(second.arrived_at, None);
+    assert_eq!((outcome.counts().rejected, outcome.open_orders), (1, 0));
+    assert_eq!(outcome.entry.mean_ns(), Some(137.0));
+    assert_eq!(outcome.gateway.troubles, 0);
+}
+
+#[test]
+fn who_waits_may_end_it() {
+    let recording = recording(&[level(9_000, Side::Buy, 9_000, 1)]);
+    let (script, _) = Script::new(Vec::new());
+    let markets = vec![market("A", &recording, FillModel::Whole)];
+    let settings = BacktestSettings::default();
+    let outcome = run(markets, &settings, |_| script, &mut |_| false).expect("a run");
+    assert_eq!((outcome.end, outcome.rows), (BacktestEnd::Stopped, 0));
 }

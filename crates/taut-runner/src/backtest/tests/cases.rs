@@ -33,7 +33,7 @@ const PLAIN: &str = "[[instruments]]\nsymbol = \"BTCUSDT\"\ntick = \"0.1\"\nlot 
 fn what_is_left_out_is_as_in_the_sample() {
     let sample = read(BACKTEST_SAMPLE).expect("right");
     let plain = read(PLAIN).expect("right");
-    assert_eq!((sample.exchange, sample.risk), (plain.exchange, plain.risk));
+    assert_eq!((sample.exchange, &sample.risk), (plain.exchange, &plain.risk));
     assert_eq!((sample.orders, sample.timer_ms), (plain.orders, plain.timer_ms));
     assert_eq!((sample.sample_ms, plain.data.len()), (plain.sample_ms, 0));
     assert_eq!(sample.latency.entry_ns, Some(500_000));
@@ -53,6 +53,9 @@ fn what_is_wrong_is_named_with_its_line() {
             "6: latency.entry_ns = 1: must be left out",
         ),
         (format!("sample_ms = 0\n{PLAIN}"), "1: sample_ms = 0: must be 1 at least"),
+        (format!("{PLAIN}[risk]\nlots_max = -1\n"), "6: risk.lots_max = -1: must be"),
+        (format!("{PLAIN}[risk]\nday_ends = \"22:00\"\n"), "6: risk.day_ends: a backtest has no"),
+        (format!("{PLAIN}[[symbols]]\npattern = \"BTC(\"\n"), "6: symbols[0].pattern = "),
         (PLAIN.replace("0.1", "-1"), "3: instruments[0].tick = -1"),
         (both, "run them apart"),
         ("instruments = []\n".to_owned(), "none is named"),
@@ -96,7 +99,7 @@ fn touch_trades_over_a_public_case() {
     let run = || {
         let markets = file.markets(&recordings).expect("right");
         let touch = |now| TouchStrategy::new(config, now);
-        run(markets, &file.settings(), touch, &mut |_| true).expect("a run")
+        run(markets, &file.settings().expect("right"), touch, &mut |_| true).expect("a run")
     };
     let outcome = run();
     let counts = outcome.counts();
@@ -141,4 +144,20 @@ fn a_stranger_s_strategy_runs_by_a_file() {
     assert!(counts.filled == 20 && counts.modifications > 5, "{counts:?}");
     assert_eq!(outcome.instruments[0].position, 20);
     assert!(outcome.gateway.risk_rejects > 0 && outcome.gateway.troubles == 0);
+}
+
+#[test]
+fn who_has_lost_as_much_as_he_may_trades_no_more() {
+    let Some(events) = workload("events/btc120s.npz") else { return };
+    let fees = "maker_fee = \"0.0005\"\ntaker_fee = \"0.0005\"\n";
+    let text = format!("timer_ms = 100\n{PLAIN}{fees}[risk]\nloss_max = \"2\"\n");
+    let mut file = read(&text).expect("right");
+    file.set_data([events.to_str().expect("a path")]).expect("right");
+    let config = TouchConfig { orders_per_second: 20, rest: Nanos::from_secs(1), lots: Lots(1) };
+    let outcome = file.run(|now| TouchStrategy::new(config, now)).expect("a run");
+    let last = outcome.fills.last().expect("trades");
+    assert!(last.at.since(outcome.start) < Nanos::from_secs(60), "{last:?}");
+    assert!((-2.5..-2.0).contains(&outcome.profit()), "{}", outcome.profit());
+    assert!(outcome.gateway.risk_rejects > 0);
+    assert_eq!((outcome.open_orders, outcome.gateway.troubles), (0, 0));
 }
