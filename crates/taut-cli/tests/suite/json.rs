@@ -7,12 +7,13 @@ use crate::support::{Demo, TAUT};
 
 /// Each verb with `--json`, and the tests below `tests/tools` that run it. Each of them parses all
 /// of what it prints and has its keys looked at by `odd_json_keys`.
-const VERBS: [(&str, &str); 34] = [
+const VERBS: [(&str, &str); 36] = [
     ("bench waits", "channel/command.rs"),
     ("book verify", "book.rs"),
     ("demo", "../suite/outcome.rs"),
     ("doctor", "doctor.rs"),
     ("engine replay", "engine.rs"),
+    ("export", "recorded.rs"),
     ("feed replay", "feed.rs"),
     ("fix decode", "fix_tools.rs"),
     ("gateway alive", "gateway.rs"),
@@ -30,6 +31,7 @@ const VERBS: [(&str, &str); 34] = [
     ("gateway stages", "gateway.rs"),
     ("gateway status", "gateway.rs"),
     ("gateway stop", "gateway.rs"),
+    ("import", "recorded.rs"),
     ("ipc list", "ipc.rs"),
     ("ipc stat", "ipc.rs"),
     ("jitter", "jitter.rs"),

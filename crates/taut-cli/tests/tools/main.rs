@@ -18,5 +18,6 @@ mod ipc;
 mod jitter;
 mod journal;
 mod new_symbols;
+mod recorded;
 mod saturate;
 mod ws;
