@@ -265,3 +265,6 @@ const fn side(side: dbn::Side) -> Option<Side> {
         dbn::Side::None => None,
     }
 }
+
+#[cfg(test)]
+mod tests;

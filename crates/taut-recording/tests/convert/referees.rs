@@ -92,41 +92,82 @@ fn an_npz_file_is_right_and_runs_in_hftbacktest() {
     }
 }
 
-#[test]
-fn packets_are_read_by_tshark() {
-    if Command::new("tshark").arg("--version").output().is_err() {
+/// What tshark shows of a file, a line a packet; nothing where it is not installed.
+fn shown(file: &Path, fields: &[&str]) -> Option<String> {
+    let fields = fields.iter().flat_map(|field| ["-e", field]);
+    let mut tshark = Command::new("tshark");
+    tshark.arg("-r").arg(file).args(["-o", "ip.check_checksum:TRUE", "-T", "fields"]).args(fields);
+    let Ok(output) = tshark.output() else {
         println!("skipped: no tshark");
-        return;
-    }
+        return None;
+    };
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{told}");
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Writes packets of a file into another one. How many there are.
+fn packets(from: PacketSource, file: &Path, to: &Path) -> u64 {
+    let out = File::create(to).expect("a file");
+    let go_on = &mut |_| ControlFlow::Continue(());
+    write_packets(from, &[file.to_path_buf()], out, go_on).expect("packets").packets
+}
+
+#[test]
+fn frames_are_read_by_tshark_to_the_nanosecond() {
     let folder = tempfile::tempdir().expect("a folder");
     let capture = made::capture(folder.path(), UPDATES);
     let path = folder.path().join("a.pcapng");
-    let file = File::create(&path).expect("a file");
-    let done =
-        write_packets(PacketSource::Frames, std::slice::from_ref(&capture), file, &mut |_| {
-            ControlFlow::Continue(())
-        });
-    let done = done.expect("packets");
-    let mut tshark = Command::new("tshark");
-    tshark.arg("-r").arg(&path).args([
-        "-T",
-        "fields",
-        "-e",
-        "frame.time_epoch",
-        "-e",
-        "frame.len",
-        "-e",
-        "frame.interface_name",
-    ]);
-    let output = tshark.output().expect("tshark");
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{told}");
+    let count = packets(PacketSource::Frames, &capture, &path);
+    let fields = ["frame.time_epoch", "frame.len", "frame.interface_name"];
+    let Some(found) = shown(&path, &fields) else { return };
     let mut expected = String::new();
     for line in std::fs::read_to_string(&capture).expect("text").lines() {
         let (time, frame) = line.split_once(' ').expect("a frame");
         let (seconds, nanos) = time.split_at(time.len() - 9);
         writeln!(expected, "{seconds}.{nanos}\t{}\tcapture.txt", frame.len()).expect("text");
     }
-    assert_eq!(String::from_utf8_lossy(&output.stdout), expected);
-    assert_eq!(expected.lines().count() as u64, done.packets);
+    assert_eq!(found, expected);
+    assert_eq!(expected.lines().count() as u64, count);
+}
+
+/// A datagram of so many bytes, from its IP header on.
+fn datagram(bytes: u16) -> Vec<u8> {
+    let [ip_len, udp_len] = [28 + bytes, 8 + bytes].map(u16::to_be_bytes);
+    let ip = [&[0x45, 0][..], &ip_len, &[0, 0, 0, 0, 9, 17, 0, 0, 10, 0, 0, 1, 239, 1, 1, 1]];
+    let mut packet = ip.concat();
+    let words = packet.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(pair[1]));
+    let sum: u32 = words.sum();
+    let sum = !((sum & 0xffff) + (sum >> 16)) as u16;
+    packet[10..12].copy_from_slice(&sum.to_be_bytes());
+    packet.extend([&[0x9c, 0x40, 0x75, 0x31][..], &udp_len, &[0, 0]].concat());
+    packet.resize(28 + usize::from(bytes), 7);
+    packet
+}
+
+#[test]
+fn datagrams_of_a_pcap_file_are_read_by_tshark() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [pcap, path] = ["feed.pcap", "a.pcapng"].map(|name| folder.path().join(name));
+    // Raw IP, times in microseconds.
+    let mut file = 0xa1b2_c3d4_u32.to_le_bytes().to_vec();
+    file.extend([2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 101, 0, 0, 0]);
+    let mut expected = String::new();
+    for at in 0..50_u16 {
+        let packet = datagram(at * 3);
+        let len = packet.len() as u32;
+        for number in [1_700_000_000 + u32::from(at), 123_456, len, len] {
+            file.extend(number.to_le_bytes());
+        }
+        file.extend(packet);
+        let (seconds, bytes) = (1_700_000_000 + u32::from(at), at * 3 + 8);
+        writeln!(expected, "{seconds}.123456000\t239.1.1.1\t30001\t{bytes}\t1\tfeed.pcap")
+            .expect("text");
+    }
+    std::fs::write(&pcap, file).expect("a file");
+    assert_eq!(packets(PacketSource::Pcap, &pcap, &path), 50);
+    let fields = ["frame.time_epoch", "ip.dst", "udp.dstport", "udp.length"];
+    let fields = [&fields[..], &["ip.checksum.status", "frame.interface_name"]].concat();
+    let Some(found) = shown(&path, &fields) else { return };
+    assert_eq!(found, expected);
 }

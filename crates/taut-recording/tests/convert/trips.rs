@@ -1,11 +1,12 @@
 //! There and back: rows through each format that has a reader here.
 
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use taut_book::Level;
 use taut_recording::dbn::MboBooks;
 use taut_recording::hft::{BUY, EXCHANGE, HftRow, LOCAL, SELL, read_rows, recording};
-use taut_recording::{Source, Target};
+use taut_recording::{ConvertError, Source, Target, convert};
 use taut_types::{Price, Qty, Side};
 
 use crate::{conversion, made, run};
@@ -193,8 +194,53 @@ fn orders_of_lobster_are_rows_one_by_one() {
     assert_eq!(found, [(10, 10.0, 7), (13, 4.0, 7), (12, 6.0, 7), (12, 5.0, 7), (11, 0.0, 7)]);
     assert_eq!((rows[0].exch_ts, rows[0].local_ts), (86_401_500_000_000, 86_401_500_000_009));
     assert_eq!(rows[0].px, 1.0);
+    // Orders come back from market by order as they were.
+    let [dbn, back] = ["a.dbn", "b.npz"].map(|name| folder.path().join(name));
+    run(&conversion(Source::Npz, &[&out], Target::Dbn), &dbn).expect("records");
+    run(&conversion(Source::Dbn, &[&dbn], Target::Npz), &back).expect("rows");
+    assert_eq!(read_rows(&back).expect("rows"), rows);
     let unnamed = folder.path().join("x.csv");
     std::fs::rename(&path, &unnamed).expect("a file");
     let told = run(&conversion(Source::Lobster, &[Path::new(&unnamed)], Target::Npz), &out);
     assert!(told.expect_err("no day").contains("say it with --date"));
+}
+
+#[test]
+fn best_prices_are_rows_where_they_are_asked_for() {
+    let folder = folder();
+    let path = folder.path().join("tickers");
+    let ticker = r#"{"u":7,"s":"BTCUSDT","b":"25.35","B":"31.2","a":"25.36","A":"0"}"#;
+    std::fs::write(&path, format!("5 {ticker}\n")).expect("a file");
+    let out = folder.path().join("out.csv");
+    let mut what = conversion(Source::Binance, &[&path], Target::Csv);
+    let told = run(&what, &out).expect_err("no row");
+    assert!(told.contains("tickers: no row is in it; check what it holds, and --from"), "{told}");
+    what.reading.has_best = true;
+    assert_eq!(run(&what, &out).expect("two rows").rows_written, 2);
+    let text = std::fs::read_to_string(&out).expect("text");
+    let rows: Vec<_> = text.lines().skip(1).collect();
+    // The stream says no time: it is the one at which the frame came.
+    assert_eq!(
+        rows,
+        ["5,5,both,best,buy,25.35,31.2,0,BTCUSDT", "5,5,both,best,sell,0,0,0,BTCUSDT"]
+    );
+}
+
+#[test]
+fn a_conversion_ends_when_it_is_told_to_in_either_reading() {
+    let folder = folder();
+    let capture = made::capture(folder.path(), 5_000);
+    let what = conversion(Source::Binance, &[&capture], Target::Npz);
+    for wanted in [false, true] {
+        let mut out = std::io::Cursor::new(Vec::new());
+        let ended = convert(&what, &mut out, &mut |step| {
+            assert!(step.rows > 0 && step.bytes > 0);
+            if step.is_writing == wanted {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        });
+        assert!(matches!(ended, Err(ConvertError::Stopped)), "{ended:?}");
+    }
 }
