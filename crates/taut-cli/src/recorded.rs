@@ -123,13 +123,18 @@ impl Run {
             told["span_ns"] = json!(span);
             return print(told);
         }
-        print(format_args!(
+        let line = format!(
             "{}: {count} {unit}, {:.1} MB, {seconds:.2} s",
             output.name(),
             bytes as f64 / 1e6,
-        ))?;
-        for line in notes(more) {
-            print(line)?;
+        );
+        for line in [vec![line], notes(more)].concat() {
+            // A pipe may be the standard output itself.
+            if output.is_plain() {
+                print(line)?;
+            } else {
+                tell(line);
+            }
         }
         Ok(())
     }

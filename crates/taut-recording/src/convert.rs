@@ -9,7 +9,7 @@ mod survey;
 use std::fmt;
 use std::io::{self, Seek, Write};
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use survey::Survey;
@@ -22,6 +22,11 @@ use order::TwoOrders;
 
 /// Rows between two looks at whether to go on.
 const ROWS_A_LOOK: u64 = 1 << 12;
+
+/// Where a conversion writes. It is no type parameter: each would be all writers, compiled again.
+pub trait Output: Write + Seek {}
+
+impl<W: Write + Seek> Output for W {}
 
 /// A conversion.
 #[derive(Clone, Debug)]
@@ -117,9 +122,9 @@ impl From<WriteError> for ConvertError {
 ///
 /// # Errors
 /// [`ConvertError`]: the first thing that was wrong.
-pub fn convert<W: Write + Seek>(
+pub fn convert(
     what: &Conversion,
-    out: W,
+    out: &mut dyn Output,
     watch: &mut dyn FnMut(Step) -> ControlFlow<()>,
 ) -> Result<Converted, ConvertError> {
     let needs_survey =
@@ -127,6 +132,7 @@ pub fn convert<W: Write + Seek>(
     let mut survey = Survey::default();
     let surveyed = Reading::new();
     if needs_survey {
+        what.files.iter().try_for_each(|file| check_file(file))?;
         let mut rows = Chosen::open(what, &surveyed)?;
         let mut look = Look { watch, reading: &surveyed, is_writing: false };
         while let Some(row) = rows.next_row()? {
@@ -169,6 +175,18 @@ pub fn convert<W: Write + Seek>(
         shift,
         symbols: reading.symbols().iter().map(|(_, name)| name.to_string()).collect(),
     })
+}
+
+/// A pipe has nothing for a second reading.
+fn check_file(file: &Path) -> Result<(), ConvertError> {
+    match std::fs::metadata(file) {
+        Ok(found) if !found.is_file() && !found.is_dir() => Err(ConvertError::Usage(format!(
+            "{}: it would be read twice, and is no plain file; save it to one first",
+            file.display()
+        ))),
+        // What else is wrong with it, its reader says.
+        _ => Ok(()),
+    }
 }
 
 /// What cannot be, as the survey shows.

@@ -41,11 +41,14 @@ pub(crate) fn price(value: f64) -> Option<Price> {
 
 /// How many of so small units it is, where that is a whole number that gives the float again.
 fn scaled(value: f64, power: f64) -> Option<i64> {
-    let whole = (value * power).round();
+    // Half away from zero; what is no number becomes one that is not it.
+    let scaled = value * power;
+    let mantissa = (scaled + 0.5_f64.copysign(scaled)) as i64;
+    let whole = mantissa as f64;
     // The division rounds as reading the decimal does: both of its sides are exact.
     #[expect(clippy::float_cmp, reason = "it is the same float or not the one meant")]
     let is_it = whole.abs() < EXACT && whole / power == value;
-    is_it.then_some(whole as i64)
+    is_it.then_some(mantissa)
 }
 
 /// The float next to a decimal.

@@ -34,7 +34,7 @@ mod text;
 mod write;
 mod zstd;
 
-pub use convert::{Conversion, ConvertError, Converted, Step, convert};
+pub use convert::{Conversion, ConvertError, Converted, Output, Step, convert};
 pub use error::FileError;
 pub use float::DECIMALS_MAX;
 pub use read::{ReadOptions, Source, midnight, open_rows};

@@ -56,10 +56,10 @@ pub struct Packets {
 ///
 /// # Errors
 /// [`ConvertError`]: the first thing that was wrong.
-pub fn write_packets<W: Write>(
+pub fn write_packets(
     from: PacketSource,
     files: &[PathBuf],
-    out: W,
+    out: &mut dyn Write,
     watch: &mut dyn FnMut(Step) -> ControlFlow<()>,
 ) -> Result<Packets, ConvertError> {
     let reading = Reading::new();

@@ -43,6 +43,11 @@ impl Output {
         self.path.display().to_string()
     }
 
+    /// Whether it is a file that can be named, and no pipe that others read.
+    pub fn is_plain(&self) -> bool {
+        fs::metadata(&self.path).is_ok_and(|found| found.is_file())
+    }
+
     /// Begins it.
     pub fn create(&self) -> Result<WholeFile, Failure> {
         WholeFile::create(&self.path).map_err(|error| {

@@ -123,5 +123,10 @@ fn what_cannot_be_is_said_before_anything_is_written() {
         folder,
         "capture:1: its first line",
     );
+    let pipe = ["import", "--from", "csv", "/dev/null", "-o", "b"];
+    refused(&pipe, folder, "/dev/null: it would be read twice, and is no plain file");
     assert!(!folder.join("b").exists());
+    let words = ["export", "--from", "binance", "capture", "--to", "csv", "-o", "/dev/stdout"];
+    let (out, told) = text(&taut(&words, folder));
+    assert!(out.lines().count() == 7 && told.starts_with("/dev/stdout: 6 rows"), "{out}{told}");
 }

@@ -92,3 +92,67 @@ fn row(file: &TextFile, reading: &Reading) -> Result<Row, FileError> {
         instrument: reading.number(symbol),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROW: [&str; 9] = ["1", "2", "local", "modify", "sell", "-0.5", "1.25", "7", "ABC"];
+
+    fn rows(text: &str) -> Result<Vec<Row>, FileError> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("x.csv");
+        std::fs::write(&path, text).expect("a file");
+        let mut rows = CsvRows::open(Files::new(&[path.clone(), path], &Reading::new()))?;
+        let mut all = Vec::new();
+        while let Some(row) = rows.next_row()? {
+            all.push(row);
+        }
+        Ok(all)
+    }
+
+    #[test]
+    fn a_line_is_a_row_and_files_follow_each_other() {
+        let all = rows(&format!("{}\n{}\n", CSV_COLUMNS.join(","), ROW.join(","))).expect("rows");
+        let row = Row {
+            exchange_at: Nanos(1),
+            local_at: Nanos(2),
+            seen: Seen::Local,
+            kind: Kind::Modify,
+            side: Some(Side::Sell),
+            price: Price(-500_000_000),
+            qty: Qty { mantissa: 125, decimals: 2 },
+            order_id: 7,
+            instrument: 1,
+        };
+        assert_eq!(all, [row, row]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_by_its_line_and_its_column() {
+        for (column, value) in [
+            (0, "1.5"),
+            (1, ""),
+            (2, "all"),
+            (3, "level "),
+            (4, "bid"),
+            (5, "1e5"),
+            (6, "-1"),
+            (7, "-7"),
+        ] {
+            let mut fields = ROW;
+            fields[column] = value;
+            let text = format!("{}\n{}\n", CSV_COLUMNS.join(","), fields.join(","));
+            let told = rows(&text).expect_err("a wrong row").to_string();
+            let what =
+                format!("x.csv:2: field `{}` is \"{value}\": expected ", CSV_COLUMNS[column]);
+            assert!(told.contains(&what), "{told}");
+        }
+        let short = format!("{}\n1,2\n", CSV_COLUMNS.join(","));
+        let told = rows(&short).expect_err("a short row").to_string();
+        assert!(told.contains("x.csv:2: it has no `seen`"), "{told}");
+        let long = format!("{}\n{},x\n", CSV_COLUMNS.join(","), ROW.join(","));
+        let told = rows(&long).expect_err("a long row").to_string();
+        assert!(told.contains("x.csv:2: it has more than 9 columns"), "{told}");
+    }
+}

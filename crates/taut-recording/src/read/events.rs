@@ -40,6 +40,8 @@ struct Unnamed {
     is_ambiguous: bool,
 }
 
+/// Rows that wait for a frame that says its instrument.
+const WAITING_MAX: usize = 1 << 17;
 /// Stands for the instrument that is not known yet.
 const NOT_KNOWN: u32 = 0;
 
@@ -64,7 +66,7 @@ impl EventRows {
         self.rows.pop_front_if(|row| row.instrument != NOT_KNOWN)
     }
 
-    /// No frame comes any more: those that say no instrument are of one without a name.
+    /// No frame says its instrument: those that say no instrument are of one without a name.
     pub(super) fn end(&mut self) {
         if self.unnamed.seen && self.unnamed.of.is_none() {
             let number = self.reading.number(b"");
@@ -84,6 +86,9 @@ impl EventRows {
     fn number(&mut self, name: &[u8]) -> u32 {
         if name.is_empty() {
             self.unnamed.seen = true;
+            if self.rows.len() > WAITING_MAX {
+                self.end();
+            }
             return self.unnamed.of.unwrap_or(NOT_KNOWN);
         }
         let number = self.reading.number(&name.to_ascii_uppercase());

@@ -2,14 +2,16 @@
 //!
 //! | row | records |
 //! |---|---|
-//! | level, snapshot level | Modify with the flag of a price level; Cancel when it is gone |
+//! | level | Modify with the flag of a price level; Cancel when it is gone |
+//! | level of a snapshot | Add with the flags of a price level and of a snapshot |
 //! | clear of everything, or before a snapshot | cleaR |
 //! | clear of a side | Cancel of each of its levels up to the price |
 //! | trade, add, modify, cancel, fill | Trade, Add, Modify, Cancel, Fill |
 //!
 //! The order id of a level is its price with its side in the highest bit, so that whoever keeps
-//! orders has a level as one order. Written are the rows that our side learns of, in the order of
-//! their local times; the last record of those that have the same times has the flag of the last.
+//! orders has a level as one order. A level that is deleted and never was is left out. Written are
+//! the rows that our side learns of, in the order of their local times; the last record of those
+//! that have the same times has the flag of the last.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
@@ -170,7 +172,11 @@ impl<W: Write> DbnWriter<W> {
         let snapshot = if row.kind == Kind::Snapshot { flags::SNAPSHOT } else { 0 };
         let flags = flags::MBP | snapshot;
         if size == 0 {
-            let stood = self.levels.remove(&key).unwrap_or(0);
+            // Venues delete levels that they never told, too.
+            let Some(stood) = self.levels.remove(&key) else {
+                self.left_out += 1;
+                return Ok(());
+            };
             return self.emit(&row, b'C', stood, flags);
         }
         self.levels.insert(key, size);

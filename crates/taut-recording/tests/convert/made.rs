@@ -37,7 +37,9 @@ pub fn capture(folder: &Path, updates: i64) -> PathBuf {
         let time = START_MS + at * 7;
         let (first, last, qty) = (10 + at, 10 + at, at % 9);
         let (bid, ask) = (61_790 + at % 10, 61_803 + at % 7);
-        let levels = format!(r#""b":[["{bid}.1","0.0{qty}"]],"a":[["{ask}.2","{qty}.25"]]"#);
+        // One level is deleted that never was.
+        let more = if at == 1 { r#",["70000","0"]"# } else { "" };
+        let levels = format!(r#""b":[["{bid}.1","0.0{qty}"]],"a":[["{ask}.2","{qty}.25"]{more}]"#);
         let update = format!(r#""U":{first},"u":{last},"pu":{},{levels}"#, last - 1);
         line(time, 400 + (at * 37 % 11) * 900, &frame("depthUpdate", time, &update));
         if at % 5 == 0 {
