@@ -25,6 +25,7 @@ mod journal;
 mod listen;
 mod receive;
 mod record;
+mod recorded;
 mod relay;
 mod replay;
 mod saturate;
@@ -68,8 +69,10 @@ enum Verb {
     Jitter(jitter::Arguments),
     #[command(subcommand)]
     Journal(journal::JournalVerb),
+    Export(recorded::Export),
     #[command(subcommand)]
     Feed(feed::Feed),
+    Import(recorded::Import),
     #[command(subcommand)]
     Sbe(sbe::Sbe),
     #[command(subcommand)]
@@ -101,7 +104,9 @@ fn main() -> std::process::ExitCode {
         Verb::Jitter(arguments) => jitter::run(&arguments),
         Verb::Journal(what) => journal::run(&what),
         Verb::Fix(what) => fix::run(&what),
+        Verb::Export(export) => recorded::export(&export),
         Verb::Feed(what) => feed::run(&what),
+        Verb::Import(import) => recorded::import(&import),
         Verb::Sbe(what) => sbe::run(&what),
         Verb::Engine(what) => engine::run(&what),
         Verb::Receive(arguments) => receive::run(&arguments),
@@ -156,7 +161,9 @@ mod tests {
             of_verbs::<ipc::Ipc>("ipc"),
             of_arguments::<jitter::Arguments>("jitter"),
             of_verbs::<journal::JournalVerb>("journal"),
+            of_arguments::<recorded::Export>("export"),
             of_verbs::<feed::Feed>("feed"),
+            of_arguments::<recorded::Import>("import"),
             of_verbs::<sbe::Sbe>("sbe"),
             of_verbs::<engine::EngineVerb>("engine"),
             of_arguments::<receive::Arguments>("receive"),

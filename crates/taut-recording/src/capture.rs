@@ -136,7 +136,7 @@ fn torn(file: &str, at: usize, error: &std::io::Error) -> FileError {
 }
 
 /// The receive time and the frame of a line.
-fn split(line: &[u8]) -> Result<(Nanos, &[u8]), &'static str> {
+pub(crate) fn split(line: &[u8]) -> Result<(Nanos, &[u8]), &'static str> {
     let mut parts = line.splitn(2, |&byte| byte == b' ');
     let (Some(time), Some(frame)) = (parts.next(), parts.next()) else {
         return Err("expected a receive time, a space and JSON");
@@ -152,7 +152,7 @@ fn split(line: &[u8]) -> Result<(Nanos, &[u8]), &'static str> {
 }
 
 /// Whether a line says that a connection was made, or what the client sent.
-fn is_about_connection(line: &[u8]) -> bool {
+pub(crate) fn is_about_connection(line: &[u8]) -> bool {
     let mut words = line.split(|&byte| byte == b' ');
     let (url, arrow) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     url.starts_with(b"ws") && matches!(arrow, b"<->" | b"<-")

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | 31, 30 | the exchange's side, ours learns of the row |
 //! | 29, 28 | buy, sell: of a level or an order; the aggressor of a trade |
-//! | 7..0 | 1 level, 2 trade, 3 clear, 4 snapshot, 10 add, 11 cancel, 12 modify, 13 fill |
+//! | 7..0 | 1 level, 2 trade, 3 clear, 4 snapshot, 5 best, 10 add, 11 cancel, 12 modify, 13 fill |
 
 use std::path::Path;
 
@@ -109,23 +109,25 @@ impl HftRow {
     }
 }
 
+/// The fields of an event file, in their order.
+pub const EVENT_FIELDS: [(&str, FieldType); 8] = [
+    ("ev", FieldType::Unsigned),
+    ("exch_ts", FieldType::Signed),
+    ("local_ts", FieldType::Signed),
+    ("px", FieldType::Float),
+    ("qty", FieldType::Float),
+    ("order_id", FieldType::Unsigned),
+    ("ival", FieldType::Signed),
+    ("fval", FieldType::Float),
+];
+
 /// The rows of an event file, `data` of an npz.
 ///
 /// # Errors
 /// For a file that is none.
 pub fn read_rows(path: &Path) -> Result<Vec<HftRow>, FileError> {
-    let fields = [
-        ("ev", FieldType::Unsigned),
-        ("exch_ts", FieldType::Signed),
-        ("local_ts", FieldType::Signed),
-        ("px", FieldType::Float),
-        ("qty", FieldType::Float),
-        ("order_id", FieldType::Unsigned),
-        ("ival", FieldType::Signed),
-        ("fval", FieldType::Float),
-    ];
     let table = Table::read(path, "data")?;
-    let rows = table.select(fields)?;
+    let rows = table.select(EVENT_FIELDS)?;
     Ok(rows
         .map(|[ev, exch_ts, local_ts, px, qty, order_id, ival, fval]| HftRow {
             ev,

@@ -6,8 +6,12 @@
 //! | [`dbn`] | Databento's DBN: market by order |
 //! | [`capture`] | frames of a venue, one a line after its receive time; gzip or plain |
 //! | [`pcap`] | classic pcap: UDP datagrams |
+//! | [`pcapng`] | packets and frames, written for Wireshark |
 //! | [`npz`] | numpy's npz: structured arrays |
 //! | [`hft`] | hftbacktest's event and latency files, which are npz |
+//! | [`rows`] | what all of them come to, one after the other |
+//!
+//! [`convert`] reads one format and writes another, in bounded memory.
 //!
 //! What is wrong with a file is a [`FileError`]: one line that names the file, the place, the value
 //! and what to do.
@@ -15,15 +19,26 @@
 
 pub mod align;
 pub mod capture;
+mod convert;
 pub mod dbn;
 mod error;
+mod float;
 pub mod hft;
 pub mod lobster;
 pub mod npz;
 pub mod pcap;
+pub mod pcapng;
+mod read;
+pub mod rows;
+mod text;
+mod write;
 mod zstd;
 
+pub use convert::{Conversion, ConvertError, Converted, Output, Step, convert};
 pub use error::FileError;
+pub use float::DECIMALS_MAX;
+pub use read::{ReadOptions, Source, midnight, open_rows};
+pub use write::Target;
 
 /// The lines of a text, from 1, without their ends; one empty line of an empty text.
 fn lines(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {

@@ -41,5 +41,6 @@ mod tests;
 
 pub use event::{FlowEvent, LobsterSummary, TimedEvent};
 pub use flow::LobsterFlow;
+pub(crate) use messages::row_of;
 pub use messages::{Messages, Row, RowKind};
 pub use orderbook::{Orderbook, UNIT, levels_of, show_row, state_of};

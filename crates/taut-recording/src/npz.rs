@@ -5,21 +5,18 @@
 //! a Python dictionary, the rows.
 
 mod archive;
+mod layout;
+mod rows;
+pub(crate) mod zip;
 
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 use crate::FileError;
-
-/// The type of a field: little endian, 8 bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FieldType {
-    /// `<u8`.
-    Unsigned,
-    /// `<i8`.
-    Signed,
-    /// `<f8`.
-    Float,
-}
+pub use layout::FieldType;
+use layout::{FIELD_BYTES, Shape, fields_at, header, places, shape};
+pub use rows::TableReader;
 
 /// A structured array, in memory as it is in the file.
 #[derive(Clone, Debug)]
@@ -30,19 +27,18 @@ pub struct Table {
     bytes: Vec<u8>,
 }
 
-const FIELD_BYTES: usize = 8;
-const MAGIC: &[u8] = b"\x93NUMPY";
-
 impl Table {
     /// Reads an array of an npz file by its name.
     ///
     /// # Errors
     /// When the file cannot be read, has no such array, or one of another shape.
     pub fn read(path: &Path, name: &str) -> Result<Self, FileError> {
-        let archive = std::fs::read(path).map_err(|error| FileError::unreadable(path, &error))?;
+        let archive = File::open(path).map_err(|error| FileError::unreadable(path, &error))?;
         let told = path.display().to_string();
-        let bytes = archive::member(&archive, &format!("{name}.npy"))
-            .map_err(|problem| FileError::whole(&told, format!("its array `{name}` {problem}")))?;
+        let wrong = |problem| FileError::whole(&told, format!("its array `{name}` {problem}"));
+        let mut member = archive::member(archive, &format!("{name}.npy")).map_err(wrong)?;
+        let mut bytes = Vec::new();
+        member.read_to_end(&mut bytes).map_err(|error| wrong(error.to_string()))?;
         Self::parse(&told, bytes)
     }
 
@@ -52,12 +48,12 @@ impl Table {
     /// As [`read`](Self::read).
     pub fn parse(file: &str, mut bytes: Vec<u8>) -> Result<Self, FileError> {
         let wrong = |what: &str| FileError::whole(file, format!("its npy {what}"));
-        let (header, data) = header(&bytes).ok_or_else(|| wrong("has no header"))?;
-        let fields = fields(header)
-            .ok_or_else(|| wrong("is no structured array of little-endian fields of 8 bytes"))?;
-        let rows = rows(header).ok_or_else(|| wrong("is not one-dimensional"))?;
+        let mut rest = bytes.as_slice();
+        let header = header(&mut rest).ok_or_else(|| wrong("has no header"))?;
+        let data = bytes.len() - rest.len();
+        let Shape { fields, rows } = shape(&header).map_err(wrong)?;
         let width = fields.len() * FIELD_BYTES;
-        let len = rows.checked_mul(width).ok_or_else(|| wrong("is too long"))?;
+        let len = rows * width;
         bytes.drain(..data);
         if bytes.len() != len {
             let what = format!("says {rows} rows of {width} bytes and has {} bytes", bytes.len());
@@ -98,71 +94,15 @@ impl Table {
         &self,
         wanted: [(&str, FieldType); N],
     ) -> Result<impl Iterator<Item = [u64; N]>, FileError> {
-        let mut places = [0; N];
-        for (place, (name, kind)) in places.iter_mut().zip(wanted) {
-            let is_it = |(own, is): &(String, FieldType)| own == name && *is == kind;
-            *place = self.fields.iter().position(is_it).ok_or_else(|| {
-                let what = format!("its array has no field `{name}` ({kind:?}, 8 bytes)");
-                FileError::whole(&self.file, what)
-            })?;
-        }
+        let places = places(&self.file, &self.fields, wanted)?;
         let width = self.fields.len() * FIELD_BYTES;
-        Ok(self.bytes.chunks_exact(width.max(1)).map(move |row| {
-            places.map(|place| {
-                let field = row.as_chunks::<FIELD_BYTES>().0.get(place);
-                u64::from_le_bytes(field.copied().unwrap_or_default())
-            })
-        }))
+        Ok(self.bytes.chunks_exact(width.max(1)).map(move |row| fields_at(row, &places)))
     }
-}
-
-/// The header's text, and where the rows begin.
-fn header(bytes: &[u8]) -> Option<(&str, usize)> {
-    let rest = bytes.strip_prefix(MAGIC)?;
-    let (len, from): (usize, usize) = match rest {
-        [1, _, a, b, ..] => (usize::from(u16::from_le_bytes([*a, *b])), 4),
-        [2 | 3, _, a, b, c, d, ..] => {
-            (usize::try_from(u32::from_le_bytes([*a, *b, *c, *d])).ok()?, 6)
-        }
-        _ => return None,
-    };
-    let text = rest.get(from..from.checked_add(len)?)?;
-    Some((core::str::from_utf8(text).ok()?, MAGIC.len() + from + len))
-}
-
-/// The fields: `'descr': [('name', '<u8'), ...]`.
-fn fields(header: &str) -> Option<Vec<(String, FieldType)>> {
-    let list = value(header, "descr")?.strip_prefix('[')?.split_once(']')?.0;
-    let mut fields = Vec::new();
-    for field in list.split_terminator(')') {
-        let inner = field.trim_start_matches([',', ' ']).strip_prefix('(')?;
-        let (name, kind) = inner.split_once(',')?;
-        let name = name.trim().strip_prefix('\'')?.strip_suffix('\'')?;
-        let kind = match kind.trim() {
-            "'<u8'" => FieldType::Unsigned,
-            "'<i8'" => FieldType::Signed,
-            "'<f8'" => FieldType::Float,
-            _ => return None,
-        };
-        fields.push((name.to_owned(), kind));
-    }
-    (!fields.is_empty()).then_some(fields)
-}
-
-/// The number of rows: `'shape': (5,)`.
-fn rows(header: &str) -> Option<usize> {
-    let shape = value(header, "shape")?.strip_prefix('(')?.split_once(')')?.0;
-    shape.strip_suffix(',')?.trim().parse().ok()
-}
-
-/// What follows a key of the header's dictionary.
-fn value<'a>(header: &'a str, key: &str) -> Option<&'a str> {
-    let (_, after) = header.split_once(&format!("'{key}':"))?;
-    Some(after.trim_start())
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use super::layout::MAGIC;
     use super::*;
 
     /// An npy member.

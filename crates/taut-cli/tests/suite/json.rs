@@ -7,13 +7,14 @@ use crate::support::{Demo, TAUT};
 
 /// Each verb with `--json`, and the tests below `tests/tools` that run it. Each of them parses all
 /// of what it prints and has its keys looked at by `odd_json_keys`.
-const VERBS: [(&str, &str); 37] = [
+const VERBS: [(&str, &str); 39] = [
     ("backtest", "backtest.rs"),
     ("bench waits", "channel/command.rs"),
     ("book verify", "book.rs"),
     ("demo", "../suite/outcome.rs"),
     ("doctor", "doctor.rs"),
     ("engine replay", "engine.rs"),
+    ("export", "recorded.rs"),
     ("feed replay", "feed.rs"),
     ("fix decode", "fix_tools.rs"),
     ("gateway alive", "gateway.rs"),
@@ -31,6 +32,7 @@ const VERBS: [(&str, &str); 37] = [
     ("gateway stages", "gateway.rs"),
     ("gateway status", "gateway.rs"),
     ("gateway stop", "gateway.rs"),
+    ("import", "recorded.rs"),
     ("ipc list", "ipc.rs"),
     ("ipc stat", "ipc.rs"),
     ("jitter", "jitter.rs"),

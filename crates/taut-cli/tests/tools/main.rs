@@ -19,5 +19,6 @@ mod ipc;
 mod jitter;
 mod journal;
 mod new_symbols;
+mod recorded;
 mod saturate;
 mod ws;

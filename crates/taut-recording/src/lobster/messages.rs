@@ -101,7 +101,7 @@ impl Messages {
         let mut rows = Vec::with_capacity(text.len() / 40);
         let mut before = Nanos::ZERO;
         for (number, line) in lines(text) {
-            let row = Fields::split(file, number, line)?.row()?;
+            let row = row_of(file, number, line)?;
             if row.time < before {
                 let earlier = format!(
                     "it is {} ns earlier than the row before; sort the file by time",
@@ -127,6 +127,11 @@ impl Messages {
     pub fn rows(&self) -> &[Row] {
         &self.rows
     }
+}
+
+/// What a line says, whose number is counted from 1.
+pub(crate) fn row_of(file: &str, number: usize, line: &[u8]) -> Result<Row, FileError> {
+    Fields::split(file, number, line)?.row()
 }
 
 /// The columns of one line.

@@ -1,7 +1,7 @@
 //! One member of a zip archive (PKWARE's APPNOTE 6.3.10, sections 4.3 and 4.5.3), as numpy writes
 //! them: stored or deflated, with the 64-bit sizes where they are needed.
 
-use std::io::Read;
+use std::io::{self, BufReader, Error, ErrorKind, Read, Seek, SeekFrom, Take};
 
 use flate2::Crc;
 use flate2::read::DeflateDecoder;
@@ -11,6 +11,7 @@ const END_LEN: usize = 22;
 const LOCATOR_64: [u8; 4] = *b"PK\x06\x07";
 const LOCATOR_64_LEN: usize = 20;
 const END_64: [u8; 4] = *b"PK\x06\x06";
+const END_64_LEN: usize = 56;
 const ENTRY: [u8; 4] = *b"PK\x01\x02";
 const ENTRY_LEN: usize = 46;
 const LOCAL: [u8; 4] = *b"PK\x03\x04";
@@ -22,25 +23,95 @@ const IS_ENCRYPTED: u64 = 1;
 const STORED: u64 = 0;
 const DEFLATED: u64 = 8;
 
-/// The bytes of a member, unpacked and checked.
+/// The end of a file in which its directory's place stands: a record and a comment, and before it
+/// the same in 64 bits.
+const TAIL_MAX: u64 = (END_LEN + END_64_LEN + LOCATOR_64_LEN) as u64 + u16::MAX as u64;
+/// The largest directory that is read.
+const DIRECTORY_MAX: u64 = 1 << 24;
+
+/// A member of an archive, read from its beginning.
 ///
 /// # Errors
 /// What is wrong, to be put behind the member's name.
-pub fn member(archive: &[u8], name: &str) -> Result<Vec<u8>, &'static str> {
+pub fn member<R: Read + Seek>(mut archive: R, name: &str) -> Result<Member<R>, String> {
     let broken = "cannot be found: the file is no zip archive, or it ends early";
-    let mut entry = directory(archive).ok_or(broken)?;
-    while entry.get(..4) == Some(&ENTRY) {
-        let lens = [28, 30, 32].map(|at| number(entry, at, 2));
-        let [Some(name_len), Some(extra_len), Some(comment_len)] = lens else { return Err(broken) };
-        let extra_at = ENTRY_LEN + name_len as usize;
-        let comment_at = extra_at + extra_len as usize;
-        if entry.get(ENTRY_LEN..extra_at) == Some(name.as_bytes()) {
-            let extra = entry.get(extra_at..comment_at).ok_or(broken)?;
-            return unpacked(archive, &Entry::read(entry, extra).ok_or(broken)?);
-        }
-        entry = entry.get(comment_at + comment_len as usize..).ok_or(broken)?;
+    let read = |error: Error| format!("cannot be read ({error})");
+    let directory = directory(&mut archive).map_err(read)?.ok_or(broken)?;
+    let entry = entry(&directory, name).ok_or(broken)?.ok_or("is not in it")?;
+    if entry.flags & IS_ENCRYPTED != 0 {
+        return Err("is encrypted".to_owned());
     }
-    Err("is not in it")
+    let at = data_at(&mut archive, &entry).map_err(read)?;
+    let at = at.ok_or("is not where the directory says it is")?;
+    archive.seek(SeekFrom::Start(at)).map_err(read)?;
+    let data = BufReader::with_capacity(1 << 16, archive).take(entry.packed_bytes);
+    let data = match entry.method {
+        STORED => Data::Stored(data),
+        DEFLATED => Data::Deflated(Box::new(DeflateDecoder::new(data))),
+        _ => {
+            let what = "is neither stored nor deflated; save it with numpy.savez_compressed";
+            return Err(what.to_owned());
+        }
+    };
+    Ok(Member { data, crc: Crc::new(), left: entry.bytes, told: entry.crc })
+}
+
+/// The bytes of a member, unpacked; at their end they are checked.
+#[derive(Debug)]
+pub struct Member<R> {
+    data: Data<R>,
+    crc: Crc,
+    /// Bytes that are still to come.
+    left: u64,
+    /// The checksum that the directory has.
+    told: u64,
+}
+
+#[derive(Debug)]
+enum Data<R> {
+    Stored(Take<BufReader<R>>),
+    Deflated(Box<DeflateDecoder<Take<BufReader<R>>>>),
+}
+
+impl<R: Read> Read for Member<R> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let read = match &mut self.data {
+            Data::Stored(data) => data.read(to),
+            Data::Deflated(data) => data.read(to),
+        };
+        let damaged = |what: &str| Error::new(ErrorKind::InvalidData, what);
+        let read = read.map_err(|error| match error.kind() {
+            ErrorKind::InvalidInput | ErrorKind::InvalidData | ErrorKind::UnexpectedEof => {
+                damaged("cannot be unpacked: it is damaged")
+            }
+            _ => error,
+        })?;
+        self.crc.update(to.get(..read).unwrap_or_default());
+        let is_end = read == 0 && !to.is_empty();
+        let left = self.left.checked_sub(read as u64);
+        match left {
+            Some(left) if !is_end || left == 0 && u64::from(self.crc.sum()) == self.told => {
+                self.left = left;
+                Ok(read)
+            }
+            _ => Err(damaged("is damaged: its length or its checksum is another")),
+        }
+    }
+}
+
+/// What the directory says about a member of this name. The outer none: it is broken.
+fn entry(mut directory: &[u8], name: &str) -> Option<Option<Entry>> {
+    while directory.get(..4) == Some(&ENTRY) {
+        let [name_len, extra_len, comment_len] = [28, 30, 32].map(|at| number(directory, at, 2));
+        let extra_at = ENTRY_LEN + name_len? as usize;
+        let comment_at = extra_at + extra_len? as usize;
+        if directory.get(ENTRY_LEN..extra_at) == Some(name.as_bytes()) {
+            let extra = directory.get(extra_at..comment_at)?;
+            return Some(Some(Entry::read(directory, extra)?));
+        }
+        directory = directory.get(comment_at + comment_len? as usize..)?;
+    }
+    Some(None)
 }
 
 /// What the directory says about a member.
@@ -90,56 +161,50 @@ fn extra_64(mut extra: &[u8]) -> &[u8] {
     &[]
 }
 
-/// Where the directory begins: at the end of the file stands where, before a comment.
-fn directory(archive: &[u8]) -> Option<&[u8]> {
-    let furthest = archive.len().saturating_sub(END_LEN + usize::from(u16::MAX));
-    let last = archive.len().checked_sub(END_LEN)?;
-    let end = (furthest..=last).rev().find(|&at| archive.get(at..at + 4) == Some(&END))?;
-    let mut at = number(archive, end + 16, 4)?;
+/// The directory. At the end of the file stands where it is, before a comment.
+fn directory<R: Read + Seek>(archive: &mut R) -> io::Result<Option<Vec<u8>>> {
+    let len = archive.seek(SeekFrom::End(0))?;
+    let tail_at = len.saturating_sub(TAIL_MAX);
+    let tail = bytes(archive, tail_at, TAIL_MAX)?;
+    let Some(at) = directory_at(&tail, tail_at) else { return Ok(None) };
+    if at >= len {
+        return Ok(None);
+    }
+    bytes(archive, at, DIRECTORY_MAX).map(Some)
+}
+
+/// Where the directory begins, as the end of the file says, which begins at `tail_at`.
+fn directory_at(tail: &[u8], tail_at: u64) -> Option<u64> {
+    let furthest = tail.len().saturating_sub(END_LEN + usize::from(u16::MAX));
+    let last = tail.len().checked_sub(END_LEN)?;
+    let end = (furthest..=last).rev().find(|&at| tail.get(at..at + 4) == Some(&END))?;
     if let Some(locator) = end.checked_sub(LOCATOR_64_LEN)
-        && archive.get(locator..locator + 4) == Some(&LOCATOR_64)
+        && tail.get(locator..locator + 4) == Some(&LOCATOR_64)
     {
-        let end_64 = usize::try_from(number(archive, locator + 8, 8)?).ok()?;
-        let signature = archive.get(end_64..)?.get(..4);
-        at =
-            (signature == Some(&END_64)).then(|| number(archive, end_64.checked_add(48)?, 8))??;
+        let end_64 = number(tail, locator + 8, 8)?.checked_sub(tail_at)?;
+        let record = tail.get(usize::try_from(end_64).ok()?..)?;
+        return (record.get(..4) == Some(&END_64)).then(|| number(record, 48, 8))?;
     }
-    archive.get(usize::try_from(at).ok()?..)
+    number(tail, end + 16, 4)
 }
 
-fn unpacked(archive: &[u8], entry: &Entry) -> Result<Vec<u8>, &'static str> {
-    if entry.flags & IS_ENCRYPTED != 0 {
-        return Err("is encrypted");
-    }
-    let data = data(archive, entry).ok_or("is not where the directory says it is")?;
-    let bytes = match entry.method {
-        STORED => data.to_vec(),
-        DEFLATED => {
-            let mut bytes = Vec::new();
-            // One more than it says would be too much already.
-            let mut decoder = DeflateDecoder::new(data).take(entry.bytes.saturating_add(1));
-            decoder.read_to_end(&mut bytes).map_err(|_| "cannot be unpacked: it is damaged")?;
-            bytes
-        }
-        _ => return Err("is neither stored nor deflated; save it with numpy.savez_compressed"),
-    };
-    let mut crc = Crc::new();
-    crc.update(&bytes);
-    if bytes.len() as u64 != entry.bytes || u64::from(crc.sum()) != entry.crc {
-        return Err("is damaged: its length or its checksum is another");
-    }
-    Ok(bytes)
-}
-
-/// The packed bytes: behind a header of their own.
-fn data<'a>(archive: &'a [u8], entry: &Entry) -> Option<&'a [u8]> {
-    let local = archive.get(usize::try_from(entry.local_at).ok()?..)?;
+/// Where the packed bytes are: behind a header of their own.
+fn data_at<R: Read + Seek>(archive: &mut R, entry: &Entry) -> io::Result<Option<u64>> {
+    let local = bytes(archive, entry.local_at, LOCAL_LEN as u64)?;
     if local.get(..4) != Some(&LOCAL) {
-        return None;
+        return Ok(None);
     }
-    let names = number(local, 26, 2)? + number(local, 28, 2)?;
-    let from = LOCAL_LEN + names as usize;
-    local.get(from..)?.get(..usize::try_from(entry.packed_bytes).ok()?)
+    let lens = [26, 28].map(|at| number(&local, at, 2));
+    let [Some(name_len), Some(extra_len)] = lens else { return Ok(None) };
+    Ok(entry.local_at.checked_add(LOCAL_LEN as u64 + name_len + extra_len))
+}
+
+/// Up to so many bytes from a place on.
+fn bytes<R: Read + Seek>(archive: &mut R, at: u64, most: u64) -> io::Result<Vec<u8>> {
+    archive.seek(SeekFrom::Start(at))?;
+    let mut bytes = Vec::new();
+    archive.by_ref().take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// A little-endian number of up to 8 bytes.
@@ -153,7 +218,15 @@ fn number(bytes: &[u8], at: usize, len: usize) -> Option<u64> {
 pub(crate) mod tests {
     use super::*;
     use flate2::{Compression, write::DeflateEncoder};
-    use std::io::Write;
+    use std::io::{Cursor, Write};
+
+    /// All bytes of a member.
+    fn member(archive: &[u8], name: &str) -> Result<Vec<u8>, String> {
+        let mut bytes = Vec::new();
+        let mut member = super::member(Cursor::new(archive), name)?;
+        let read = member.read_to_end(&mut bytes);
+        read.map(|_| bytes).map_err(|error| error.to_string())
+    }
 
     /// An archive with one member.
     pub fn written(name: &str, bytes: &[u8], is_packed: bool) -> Vec<u8> {
@@ -227,7 +300,7 @@ pub(crate) mod tests {
             let plain = written("data.npy", text, is_packed);
             for archive in [widened(&plain), plain] {
                 assert_eq!(member(&archive, "data.npy").as_deref(), Ok(&text[..]));
-                assert_eq!(member(&archive, "data.np"), Err("is not in it"));
+                assert_eq!(member(&archive, "data.np"), Err("is not in it".to_owned()));
             }
         }
     }
