@@ -144,7 +144,9 @@ pub fn convert(
     let quantity_decimals = what.quantity_decimals.unwrap_or(survey.quantity_decimals);
     // Clocks that disagree are set right by one shift of all rows.
     let shift = match survey.latency_min {
-        Some(least) if what.to == Target::Npz && least < 0 => what.base_latency - least,
+        Some(least) if what.to == Target::Npz && least < 0 => {
+            what.base_latency.saturating_sub(least)
+        }
         _ => 0,
     };
     let reading = Reading::named_as(&surveyed);

@@ -15,6 +15,8 @@ pub enum FieldType {
     Float,
 }
 
+/// The longest header that is read.
+const HEADER_MAX: u32 = 1 << 16;
 pub(super) const FIELD_BYTES: usize = 8;
 pub(super) const MAGIC: &[u8] = b"\x93NUMPY";
 
@@ -67,6 +69,9 @@ pub(super) fn header(npy: &mut impl Read) -> Option<String> {
     };
     npy.read_exact(len.get_mut(..len_bytes)?).ok()?;
     let len = u32::from_le_bytes(len);
+    if len > HEADER_MAX {
+        return None;
+    }
     let mut text = String::new();
     let read = npy.take(len.into()).read_to_string(&mut text).ok()?;
     (read == len as usize).then_some(text)

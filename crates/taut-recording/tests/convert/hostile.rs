@@ -72,3 +72,23 @@ fn each_format_says_what_is_no_file_of_its_own() {
         assert!(told.contains(what), "{source:?}: {told}");
     }
 }
+
+#[test]
+fn times_at_both_ends_of_64_bits_overflow_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [path, out] = ["x.csv", "out"].map(|name| folder.path().join(name));
+    let (low, high) = (i64::MIN, i64::MAX);
+    let mut text = "exch_ts,local_ts,seen,kind,side,px,qty,order_id,symbol\n".to_owned();
+    for (exchange, local) in [(high, low), (low, high), (0, 0), (high, high), (low, low)] {
+        for kind in ["level", "clear", "trade", "add", "cancel"] {
+            let row = format!("{exchange},{local},both,{kind},sell,-9223372036.854775808,1,1,A\n");
+            text.push_str(&row);
+        }
+    }
+    std::fs::write(&path, text).expect("a file");
+    for target in [Target::Npz, Target::Parquet, Target::Csv] {
+        run(&conversion(Source::Csv, &[&path], target), &out).expect("rows");
+    }
+    let told = run(&conversion(Source::Csv, &[&path], Target::Dbn), &out).expect_err("no time");
+    assert!(told.contains("its time is before 1970"), "{told}");
+}
