@@ -111,22 +111,35 @@ impl TickMapping {
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     mapping: TickMapping,
-    is_taped: bool,
-    /// A reading is one of the counter, and nothing else.
-    reads_counter: bool,
+    ticks: Ticks,
+}
+
+/// Where ticks come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ticks {
+    Counter,
+    Monotonic,
+    /// Either of them, over the thread's tape.
+    Taped,
+}
+
+impl Ticks {
+    const fn of(mapping: &TickMapping) -> Self {
+        if mapping.uses_counter { Self::Counter } else { Self::Monotonic }
+    }
 }
 
 impl Clock {
     /// A clock over a mapping that somebody made.
     #[must_use]
     pub const fn new(mapping: TickMapping) -> Self {
-        Self { mapping, is_taped: false, reads_counter: mapping.uses_counter }
+        Self { mapping, ticks: Ticks::of(&mapping) }
     }
 
     /// The same clock, each reading of which stands on the thread's [`tape`].
     #[must_use]
     pub const fn taped(self) -> Self {
-        Self { is_taped: true, reads_counter: false, ..self }
+        Self { ticks: Ticks::Taped, ..self }
     }
 
     /// What its ticks mean.
@@ -167,21 +180,28 @@ impl Clock {
     /// Takes over a newer mapping.
     pub const fn set_mapping(&mut self, mapping: TickMapping) {
         self.mapping = mapping;
-        self.reads_counter = mapping.uses_counter && !self.is_taped;
+        if !matches!(self.ticks, Ticks::Taped) {
+            self.ticks = Ticks::of(&mapping);
+        }
     }
 
     /// Ticks now. Cost: one unfenced counter read (2 to 10 ns).
     #[inline]
     #[must_use]
     pub fn ticks(&self) -> u64 {
-        if self.reads_counter { counter() } else { self.other_ticks() }
+        match self.ticks {
+            Ticks::Counter => counter(),
+            Ticks::Monotonic => monotonic().0.cast_unsigned(),
+            Ticks::Taped => self.taped_ticks(),
+        }
     }
 
     #[inline(never)]
-    fn other_ticks(&self) -> u64 {
-        let read =
-            || if self.mapping.uses_counter { counter() } else { monotonic().0.cast_unsigned() };
-        if self.is_taped { tape::ticks(read) } else { read() }
+    fn taped_ticks(&self) -> u64 {
+        tape::ticks(|| match self.mapping.uses_counter {
+            true => counter(),
+            false => monotonic().0.cast_unsigned(),
+        })
     }
 
     /// CLOCK_MONOTONIC at this tick.
