@@ -345,6 +345,7 @@ impl<L: Latency> Sink<'_, L> {
 
 fn apply(order: &mut Order, maker: bool, (tick, lots): (i64, i64), at: Nanos) {
     order.leaves -= lots;
+    order.filled = order.filled.saturating_add(lots);
     order.status = if order.leaves > 0 { Status::PartlyFilled } else { Status::Filled };
     (order.maker, order.last_tick, order.last_lots) = (maker, tick, lots);
     order.exchange_at = at;

@@ -1,7 +1,8 @@
 //! Gateway and driver here, and the driver of `taut-backtest`: the same orders have the same fate.
 
 use taut_backtest::{
-    Answer, Backtest, Chance, Exchange, Order, OrderExchange, Probability, Stop, Trader,
+    Answer, Backtest, Chance, EngineExchange, Exchange, Order, OrderExchange, Probability, Stop,
+    Trader,
 };
 use taut_testkit::{Draw, for_each_seed};
 use taut_types::{OrderFlags, OrderType, TimeInForce};
@@ -203,6 +204,20 @@ fn the_same_holds_where_own_orders_stand_in_the_market_s_queues() {
             OrderExchange::new(&recording, LATENCY, FillModel::Partial, Compat::NONE)
                 .expect("an exchange")
         };
+        let one = by_hand(&recording, exchange(), &asks);
+        assert_eq!(one, by_gateway(&recording, exchange(), &asks), "seed {seed}");
+        all += one.0.len();
+    });
+    assert!(all > 100, "{all} fills are no test");
+}
+
+#[test]
+fn the_same_holds_in_the_engine() {
+    let mut all = 0;
+    for_each_seed(0..6, |seed, mut random| {
+        let recording = wild_orders(&mut random);
+        let asks = asks(&mut random);
+        let exchange = || EngineExchange::new(&recording, LATENCY).expect("an exchange");
         let one = by_hand(&recording, exchange(), &asks);
         assert_eq!(one, by_gateway(&recording, exchange(), &asks), "seed {seed}");
         all += one.0.len();
