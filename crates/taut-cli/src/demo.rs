@@ -15,7 +15,7 @@ use taut_runner::{Role, Runner, RunnerError, Settings};
 use crate::exit::Failure;
 use crate::report::Watch;
 
-pub use arguments::{Arguments, WAITS, one_of};
+pub use arguments::{Arguments, Choices, WAITS, one_of};
 pub use strategy::{Parameters, strategy};
 
 /// Runs the demo, or what a demo's parent has started this process for.

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 use taut_journal::{Copied, InputSettings, JournalError, copy_inputs};
-use taut_runner::{Recording, Replayed};
+use taut_runner::{Held, Recording};
 
 use crate::demo;
 use crate::exit::Failure;
-use crate::terminal::print;
+use crate::terminal::{print, print_json};
 
 /// Look at a recorded run, check it, cut it.
 #[derive(Subcommand, Debug)]
@@ -96,9 +96,9 @@ fn copy(from: &Path, to: &Path, last: Option<u64>) -> Result<Copied, Failure> {
     })
 }
 
+/// What a recording holds, as `--json` prints it.
 #[derive(Serialize)]
-struct Report<'a> {
-    build: &'a str,
+pub struct Contents {
     mode: &'static str,
     seconds: f64,
     entries: u64,
@@ -110,37 +110,36 @@ struct Report<'a> {
     unfinished: bool,
 }
 
-fn info(folder: &Path, is_json: bool) -> Result<(), Failure> {
-    let recording = Recording::open(folder).map_err(demo::failure)?;
-    let build = recording.build().to_owned();
-    let found = recording.look().map_err(demo::failure)?;
-    let Replayed { mode, entries, turns, rounds, commands, states, bytes, unfinished, .. } = found;
-    let seconds = found.span.0 as f64 / 1e9;
-    // What it says of itself is behind its first entry.
-    let entries = entries + 1;
-    if is_json {
-        let (mode, housekeeping) = (mode.name(), rounds);
-        let report = Report {
-            build: &build,
-            mode,
-            seconds,
+impl Contents {
+    pub fn of(held: &Held) -> Self {
+        let Held { entries, turns, rounds, commands, states, bytes, unfinished, .. } = *held;
+        Self {
+            mode: held.mode.name(),
+            seconds: held.span.0 as f64 / 1e9,
             entries,
             turns,
-            housekeeping,
+            housekeeping: rounds,
             commands,
             states,
             bytes,
             unfinished,
-        };
-        let json = serde_json::to_string(&report);
-        return print(json.map_err(|error| Failure::run("JSON", error))?);
+        }
     }
-    let end = if unfinished { ", cut off where its process was killed" } else { "" };
-    print(format!(
-        "{} run of {seconds:.3} s{end}, by {build}\n\
-         {entries} entries, {:.1} MB: {turns} turns, {rounds} rounds of housekeeping, \
-         {commands} commands, {states} states",
-        mode.name(),
-        bytes as f64 / 1e6
-    ))
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    build: &'a str,
+    #[serde(flatten)]
+    contents: Contents,
+}
+
+fn info(folder: &Path, is_json: bool) -> Result<(), Failure> {
+    let recording = Recording::open(folder).map_err(demo::failure)?;
+    let build = recording.build().to_owned();
+    let held = recording.look().map_err(demo::failure)?;
+    if is_json {
+        return print_json(&Report { build: &build, contents: Contents::of(&held) });
+    }
+    print(format!("{held}\nwritten by {build}"))
 }

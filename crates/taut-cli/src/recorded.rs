@@ -14,7 +14,7 @@ use taut_recording::{ConvertError, Converted, Step, convert};
 use taut_sys::{monotonic, stop_requests};
 use taut_types::Nanos;
 
-use arguments::Source;
+use arguments::Files;
 pub use arguments::{Export, Import};
 use output::Output;
 
@@ -68,13 +68,13 @@ impl Run {
 
     fn packets(
         mut self,
-        from: Source,
+        from: Files,
         files: &[std::path::PathBuf],
         output: Output,
     ) -> Result<(), Failure> {
         let source = match from {
-            Source::Pcap => PacketSource::Pcap,
-            _ => PacketSource::Frames,
+            Files::Packets => PacketSource::Pcap,
+            Files::Rows(_) => PacketSource::Frames,
         };
         let mut file = output.create()?;
         let unit = "packets";

@@ -9,7 +9,8 @@ use taut_sys::monotonic;
 
 use crate::demo;
 use crate::exit::Failure;
-use crate::terminal::print;
+use crate::record::Contents;
+use crate::terminal::{print, print_json};
 
 /// Do a recorded run once more and compare all that the gateway sends and comes to.
 ///
@@ -33,15 +34,8 @@ pub struct Arguments {
 /// What `--json` prints.
 #[derive(Serialize)]
 struct Report {
-    mode: &'static str,
-    seconds: f64,
-    entries: u64,
-    turns: u64,
-    housekeeping: u64,
-    commands: u64,
-    states: u64,
-    bytes: u64,
-    unfinished: bool,
+    #[serde(flatten)]
+    contents: Contents,
     ticks: u64,
     orders: u64,
     requests_compared: Option<u64>,
@@ -64,8 +58,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let found = recording.verify(demo::strategy).map_err(demo::failure)?;
     let seconds = monotonic().since(start).0 as f64 / 1e9;
     if arguments.json {
-        let report = serde_json::to_string(&report(&found, seconds));
-        print(report.map_err(|error| Failure::run("JSON", error))?)?;
+        print_json(&report(&found, seconds))?;
     } else {
         print(format!("{found}\nreplayed in {seconds:.3} s"))?;
     }
@@ -77,15 +70,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 fn report(found: &Replayed, seconds: f64) -> Report {
     Report {
-        mode: found.mode.name(),
-        seconds: found.span.0 as f64 / 1e9,
-        entries: found.entries,
-        turns: found.turns,
-        housekeeping: found.rounds,
-        commands: found.commands,
-        states: found.states,
-        bytes: found.bytes,
-        unfinished: found.unfinished,
+        contents: Contents::of(&found.held),
         ticks: found.counters.ticks,
         orders: found.counters.orders,
         requests_compared: found.requests_compared,

@@ -322,6 +322,7 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer, H: OrderHandler>
             return Ok(false);
         }
         self.housekeeping_due = now + HOUSEKEEPING;
+        self.events.io().look_at_clock();
         self.core.watch_feed(self.events.io(), now)?;
         let core = &mut self.core;
         core.orders.handle_timeout(self.events.io(), &core.clock, &mut core.updates);

@@ -6,7 +6,7 @@ use core::fmt;
 use core::net::SocketAddr;
 
 use taut_ring::Payload;
-use taut_sys::{Address, ConnectProgress, DatagramOptions, Granted, StreamOptions, SysError, tape};
+use taut_sys::{Address, ConnectProgress, DatagramOptions, Granted, StreamOptions, SysError};
 use taut_types::Nanos;
 
 use crate::admission::Admission;
@@ -65,11 +65,15 @@ impl<K: Kernel> Io<K> {
         })
     }
 
-    /// Monotonic time, as of this turn's last look; between turns, of the last turn, which may have
-    /// been one that found nothing.
+    /// Monotonic time, as of this turn's last look.
     #[must_use]
-    pub fn now(&self) -> Nanos {
-        Nanos(tape::time(|| self.now.0.cast_unsigned()).cast_signed())
+    pub const fn now(&self) -> Nanos {
+        self.now
+    }
+
+    /// Asks the kernel for the time, for who acts between two turns: the last look may be long ago.
+    pub fn look_at_clock(&mut self) {
+        self.now = self.kernel.now();
     }
 
     /// The kernel, for what only it knows.

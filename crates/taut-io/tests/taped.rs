@@ -144,14 +144,31 @@ fn a_loop_on_the_kernels_of_linux_and_of_the_simulation_is_done_again_from_the_t
 }
 
 #[test]
-fn a_tape_of_other_bytes_is_a_difference_and_never_a_panic() {
+fn a_cut_turn_is_a_difference_and_no_byte_of_one_is_a_panic() {
     let (turns, _) = written(SimKernel::new(16, SimConfig::default()));
     for turn in 1..turns.len() {
+        let mut wrong = turns[..=turn].to_vec();
+        wrong[turn].pop();
+        assert!(given(&wrong).is_err(), "turn {turn} cut");
         for at in 0..turns[turn].len() {
-            let mut wrong = turns.clone();
+            let mut wrong = turns[..=turn].to_vec();
             wrong[turn][at] ^= 0x55;
-            // What arrived may be anything; what was sent and asked for may not.
-            let _ = given(&wrong[..=turn]);
+            // What arrived may be anything.
+            let _ = given(&wrong);
         }
     }
+}
+
+#[test]
+fn what_a_loop_sends_otherwise_is_the_difference() {
+    let (mut turns, _) = written(SimKernel::new(16, SimConfig::default()));
+    let asked = b"question 7";
+    let sent = turns.iter_mut().find_map(|turn| {
+        let at = turn.windows(asked.len()).position(|bytes| bytes == asked)?;
+        turn.get_mut(at)
+    });
+    *sent.expect("the seventh question") = b'Q';
+    let difference = given(&turns).expect_err("it is sent as it was");
+    assert!(difference.recorded.contains("Question 7"), "{difference}");
+    assert!(difference.now.contains("question 7"), "{difference}");
 }

@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 
-use taut_sys::{SysError, random_bytes, unlink, utc};
+use taut_sys::{SysError, unlink, utc};
 
 use crate::entry::Entry;
 use crate::error::{JournalError, segment_name};
 use crate::fault::Shared;
 use crate::header::{HEADER_WORDS, Header};
+use crate::mapped;
 use crate::pack::{PAYLOAD_WORDS_MAX, Payload};
 use crate::record::{self, HEAD_WORDS, RECORD_WORDS_MAX};
 use crate::segment::Segment;
@@ -205,14 +206,12 @@ pub fn make(
         return Err(JournalError::CheckpointTooLarge { bytes: 8 * records_at as u64 });
     }
     let file = |error| JournalError::File { segment: number, error };
-    let mut salt = [0; 8];
-    random_bytes(&mut salt).map_err(file)?;
     let header = Header {
         records_at,
         is_own_schema: true,
         words: file_words,
         number,
-        salt: u64::from_le_bytes(salt),
+        salt: mapped::salt().map_err(file)?,
         made_at: utc(),
     };
     Segment::make(folder, header, state.checkpoint(), settings.durability).map_err(file)

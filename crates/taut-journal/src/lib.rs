@@ -62,6 +62,7 @@ mod housekeeper;
 mod inputs;
 mod journal;
 mod lock;
+mod mapped;
 mod pack;
 mod record;
 mod recovery;

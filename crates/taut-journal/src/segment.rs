@@ -8,16 +8,10 @@ use taut_sys::{Mapping, MemoryFile, SysError};
 use taut_types::Nanos;
 
 use crate::entry::Entry;
-use crate::error::segment_name;
 use crate::header::{HEADER_WORDS, Header};
+use crate::mapped::{self, WORD_BYTES};
 use crate::record::{self, RECORD_WORDS_MAX, Written};
 use crate::settings::Durability;
-
-const WORD_BYTES: usize = size_of::<u64>();
-/// `EEXIST`.
-const EXISTS: i32 = 17;
-/// Only its owner reads it: orders are nobody else's business.
-const MODE: u32 = 0o600;
 
 /// A segment with its header and checkpoint in place.
 #[derive(Debug)]
@@ -41,20 +35,14 @@ impl Segment {
         durability: Durability,
     ) -> Result<Self, SysError> {
         let Header { number, salt, records_at, words, made_at, .. } = header;
-        let file = MemoryFile::unnamed(folder, (words * WORD_BYTES) as u64, MODE)?;
-        let mapping = file.map(taut_sys::Access::Write, false)?;
-        // Every page is there and writable before the hot path comes, and its blocks are written
-        // with zeros: the file system has nothing left to decide then.
-        mapping.populate(0..words * WORD_BYTES)?;
+        let (file, mapping) = mapped::make(folder, words)?;
         let segment = Self { number, salt, records_at, durability, file, mapping };
         let is_synced = durability != Durability::None;
         let mut at = HEADER_WORDS;
         for (sequence, entry) in (0..).zip(checkpoint) {
             at = segment.append(at, sequence, made_at, &entry);
         }
-        for (place, word) in segment.words().iter().zip(header.to_words()) {
-            place.store(word.to_le(), Ordering::Relaxed);
-        }
+        mapped::store_header(segment.words(), &header.to_words());
         if is_synced {
             segment.file.sync_data()?;
         }
@@ -63,10 +51,7 @@ impl Segment {
         if durability == Durability::Async {
             segment.mapping.populate(0..words * WORD_BYTES)?;
         }
-        let path = folder.join(segment_name(number));
-        if !segment.file.link(&path)? {
-            return Err(SysError::from_errno("name the file", EXISTS));
-        }
+        mapped::name(&segment.file, folder, number)?;
         if is_synced {
             sync_folder(folder)?;
         }
@@ -94,13 +79,8 @@ impl Segment {
     /// Stores a record, its first word last: it is not there before the rest is.
     #[inline]
     pub fn store(&self, at: usize, record: &Written, len: usize) -> usize {
-        let Some(places) = self.words().get(at..at + len) else { return at };
-        let ([first, rest @ ..], [_, word, words @ ..]) = (places, record) else { return at };
-        for (place, word) in rest.iter().zip(words) {
-            place.store(word.to_le(), Ordering::Relaxed);
-        }
-        first.store(word.to_le(), Ordering::Release);
-        at + len
+        // Behind the salt.
+        mapped::store(self.words(), at, record.get(1..=len).unwrap_or(&[]))
     }
 
     /// Whether a record stands at a place.

@@ -106,18 +106,23 @@ pub struct Curves<'a> {
     pub mark: Option<f64>,
 }
 
+/// Lines as a section of a page, with what they are where there are several.
+pub fn section_of(title: &str, lines: &[Line<'_>], draw: impl Fn(Layout) -> Markup) -> Markup {
+    let names: Vec<_> = lines.iter().map(|(class, name, _)| (*class, *name)).collect();
+    html! {
+        section {
+            h2 { (title) }
+            @if names.len() > 1 { (legend(&names)) }
+            @if let Some(figure) = figure(|layout| Some(draw(layout))) { (figure) }
+        }
+    }
+}
+
 impl Curves<'_> {
     /// As a section of a page.
     #[must_use]
     pub fn section(&self) -> Markup {
-        let names: Vec<_> = self.lines.iter().map(|(class, name, _)| (*class, *name)).collect();
-        html! {
-            section {
-                h2 { (self.title) }
-                @if names.len() > 1 { (legend(&names)) }
-                @if let Some(figure) = figure(|layout| Some(self.draw(layout))) { (figure) }
-            }
-        }
+        section_of(self.title, &self.lines, |layout| self.draw(layout))
     }
 
     fn draw(&self, layout: Layout) -> Markup {

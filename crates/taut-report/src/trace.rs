@@ -1,8 +1,8 @@
 //! Lines over time that may go below zero: both axes linear.
 
-use maud::{Markup, html};
+use maud::Markup;
 
-use crate::chart::{Layout, Line, figure, horizontal_name, horizontal_tick, legend};
+use crate::chart::{Layout, Line, horizontal_name, horizontal_tick, section_of};
 use crate::svg::{Anchor, Area, Scale, Svg};
 use crate::units::plain;
 
@@ -26,14 +26,7 @@ impl Trace<'_> {
     /// As a section of a page.
     #[must_use]
     pub fn section(&self) -> Markup {
-        let names: Vec<_> = self.lines.iter().map(|(class, name, _)| (*class, *name)).collect();
-        html! {
-            section {
-                h2 { (self.title) }
-                @if names.len() > 1 { (legend(&names)) }
-                @if let Some(figure) = figure(|layout| Some(self.draw(layout))) { (figure) }
-            }
-        }
+        section_of(self.title, &self.lines, |layout| self.draw(layout))
     }
 
     fn draw(&self, layout: Layout) -> Markup {

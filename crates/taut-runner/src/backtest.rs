@@ -67,12 +67,12 @@
 mod driver;
 mod feed;
 mod file;
+mod history;
 mod kernel;
 mod orders;
 mod outcome;
 mod own_orders;
 mod statistics;
-mod tape;
 #[cfg(test)]
 mod tests;
 mod wire;
@@ -82,7 +82,7 @@ pub use file::{
     BACKTEST_SAMPLE, BacktestFile, CompatKey, ExchangeKeys, FeeBasisKey, FillsKey, LatencyKeys,
     QueueKey,
 };
+pub use history::{FillRecord, Latencies, MARK_OUTS, OrderEnd, OrderRecord, Sample, Top};
 pub use outcome::{BacktestEnd, BacktestOutcome, InstrumentOutcome, Mean, OrderCounts};
 pub use own_orders::SimulatedExchange;
 pub use statistics::Statistics;
-pub use tape::{FillRecord, Latencies, MARK_OUTS, OrderEnd, OrderRecord, Sample, Top};

@@ -68,7 +68,7 @@ pub use observer::{Live, Observer, Started};
 pub use outcome::{End, Holdings, Outcome, Process, VenueOutcome};
 pub use placement::Place;
 pub use replay::Recording;
-pub use replayed::{Divergence, Replayed};
+pub use replayed::{Divergence, Held, Replayed};
 pub use role::Role;
 pub use runner::Runner;
 pub use settings::{

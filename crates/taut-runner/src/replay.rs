@@ -14,7 +14,7 @@ use toml::Table;
 use crate::error::RunnerError;
 use crate::reading;
 use crate::recording::{BUILD, Recorded};
-use crate::replayed::Replayed;
+use crate::replayed::{Held, Replayed};
 use crate::roles::{Replaying, replay};
 use crate::settings::{Mode, Settings};
 use crate::start::Start;
@@ -26,6 +26,8 @@ pub struct Recording {
     reader: InputReader,
     run: Recorded,
     began: Nanos,
+    /// What was read so far.
+    held: Held,
 }
 
 impl Recording {
@@ -44,9 +46,11 @@ impl Recording {
             error => named(&error),
         })?;
         let first = reader.next_frame().map_err(|error| named(&error))?;
-        let Some(Frame { kind: RUN, time: began, bytes, .. }) = first else {
+        let Some(frame @ Frame { kind: RUN, time: began, bytes, .. }) = first else {
             return Err(named(&"the recording does not say what the run was: it is cut"));
         };
+        let mut held = Held::default();
+        held.note(&frame, began);
         let run: Recorded = serde_json::from_slice(bytes).map_err(|error| {
             named(&format_args!("what the run was, this build does not read: {error}"))
         })?;
@@ -54,13 +58,14 @@ impl Recording {
             let build = &run.build;
             return Err(named(&format_args!("written by {build}; this is {BUILD}: use that one")));
         }
-        Ok(Self { folder: folder.to_owned(), reader, run, began })
+        held.mode = run.setup.common.settings.mode;
+        Ok(Self { folder: folder.to_owned(), reader, run, began, held })
     }
 
     /// Where the strategy ran.
     #[must_use]
     pub const fn mode(&self) -> Mode {
-        self.run.setup.common.settings.mode
+        self.held.mode
     }
 
     /// The run's settings, without the strategy's parameters.
@@ -73,16 +78,15 @@ impl Recording {
     ///
     /// # Errors
     /// Damage of the recording.
-    pub fn look(self) -> Result<Replayed, RunnerError> {
-        let Self { folder, mut reader, run, began } = self;
+    pub fn look(self) -> Result<Held, RunnerError> {
+        let Self { folder, mut reader, began, mut held, .. } = self;
         let named =
             |what: &dyn fmt::Display| RunnerError::Run(format!("{}: {what}", folder.display()));
-        let mut found = Replayed { mode: run.setup.common.settings.mode, ..Replayed::default() };
         while let Some(frame) = reader.next_frame().map_err(|error| named(&error))? {
-            found.note(&frame, began);
+            held.note(&frame, began);
         }
-        found.unfinished = reader.tail().is_some();
-        Ok(found)
+        held.unfinished = reader.tail().is_some();
+        Ok(held)
     }
 
     /// The build that wrote it.
@@ -104,24 +108,27 @@ impl Recording {
         self,
         make: impl FnOnce(Start<P>) -> S,
     ) -> Result<Replayed, RunnerError> {
-        let Self { folder, mut reader, run, began } = self;
+        let Self { folder, mut reader, run, began, held } = self;
         let named =
             |what: &dyn fmt::Display| RunnerError::Run(format!("{}: {what}", folder.display()));
-        let mut found = Replayed { mode: run.setup.common.settings.mode, ..Replayed::default() };
-        let built = reader.next_frame().map_err(|error| named(&error))?;
-        let Some(frame @ Frame { kind: TURN, bytes, .. }) = built else {
-            return Err(named(&"the run ended before its gateway was built"));
-        };
-        found.note(&frame, began);
-        tape::begin_reading(bytes);
         let instrument = run.setup.common.settings.instruments()?[0];
         let table: Table = toml::from_str(&run.setup.parameters)
             .map_err(|error| RunnerError::run("parameters", error.message()))?;
         let parameters = reading::parsed::<P>(table)?;
         let now = Nanos(run.setup.common.began);
         let make = || Ok(make(Start { now, instrument, parameters }));
+        let mut found = Replayed { held, ..Replayed::default() };
+        let built = reader.next_frame().map_err(|error| named(&error))?;
+        let Some(frame @ Frame { kind: TURN, bytes, .. }) = built else {
+            return Err(named(&"the run ended before its gateway was built"));
+        };
+        found.held.note(&frame, began);
+        tape::begin_reading(bytes);
         let replaying = Replaying { reader: &mut reader, began, found: &mut found };
-        replay(&run, replaying, make).map_err(|error| named(&error))?;
+        let replayed = replay(&run, replaying, make);
+        // A gateway that could not be built has left the tape on.
+        let _ = tape::end_reading();
+        replayed.map_err(|error| named(&error))?;
         Ok(found)
     }
 }

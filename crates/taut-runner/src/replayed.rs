@@ -8,13 +8,13 @@ use taut_types::Nanos;
 
 use crate::settings::Mode;
 
-/// What came of a run that was done again.
+/// What a recording holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Replayed {
+pub struct Held {
     /// Where the strategy ran.
     pub mode: Mode,
-    /// Entries that were given, up to the difference if there is one.
+    /// Entries: what the run was, and all that follows.
     pub entries: u64,
     /// Turns of the loop, rounds of housekeeping, commands and states among them.
     pub turns: u64,
@@ -28,18 +28,11 @@ pub struct Replayed {
     pub bytes: u64,
     /// How long the recorded run was.
     pub span: Nanos,
-    /// In split mode: requests of the strategy's process that are those which it makes now. Nothing
-    /// where it was overtaken by the market, so that it knew other things.
-    pub requests_compared: Option<u64>,
     /// The recording was not ended: its process was killed.
     pub unfinished: bool,
-    /// The gateway's counts at the end.
-    pub counters: GatewayCounters,
-    /// The first difference.
-    pub divergence: Option<Divergence>,
 }
 
-impl Replayed {
+impl Held {
     pub(crate) fn note(&mut self, frame: &Frame<'_>, began: Nanos) {
         self.entries += 1;
         self.bytes += frame.bytes.len() as u64;
@@ -55,28 +48,48 @@ impl Replayed {
     }
 }
 
+impl fmt::Display for Held {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { entries, turns, rounds, commands, states, .. } = self;
+        let (mode, span) = (self.mode.name(), self.span.0 as f64 / 1e9);
+        let megabytes = self.bytes as f64 / 1e6;
+        let end = if self.unfinished { ", cut off where its process was killed" } else { "" };
+        write!(
+            f,
+            "{mode} run of {span:.3} s{end}\n{entries} entries, {megabytes:.1} MB: {turns} turns, \
+             {rounds} rounds of housekeeping, {commands} commands, {states} states"
+        )
+    }
+}
+
+/// What came of a run that was done again.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Replayed {
+    /// What was given, up to the difference if there is one.
+    pub held: Held,
+    /// In split mode: requests of the strategy's process that are those which it makes now. Nothing
+    /// where it was overtaken by the market, so that it knew other things.
+    pub requests_compared: Option<u64>,
+    /// The gateway's counts at the end.
+    pub counters: GatewayCounters,
+    /// The first difference.
+    pub divergence: Option<Divergence>,
+}
+
 impl fmt::Display for Replayed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { entries, turns, rounds, commands, states, counters, .. } = self;
-        let (mode, span) = (self.mode.name(), self.span.0 as f64 / 1e9);
-        let end = if self.unfinished { ", cut off where its process was killed" } else { "" };
-        let differences = u32::from(self.divergence.is_some());
-        let strategy = match (self.mode, self.requests_compared) {
+        let strategy = match (self.held.mode, self.requests_compared) {
             (Mode::Split, Some(count)) => format!("{count} requests of the strategy made again"),
             (Mode::Split, None) => "the strategy was overtaken by the market: its requests were \
                                     given, not made again"
                 .to_owned(),
             _ => "the strategy's decisions made again".to_owned(),
         };
-        let megabytes = self.bytes as f64 / 1e6;
-        writeln!(f, "{mode} run of {span:.3} s{end}: {differences} differences")?;
-        writeln!(
-            f,
-            "{entries} entries, {megabytes:.1} MB: {turns} turns, {rounds} rounds of housekeeping, \
-             {commands} commands, {states} states"
-        )?;
-        let GatewayCounters { ticks, orders, .. } = counters;
-        write!(f, "{ticks} ticks, {orders} orders; {strategy}")
+        let GatewayCounters { ticks, orders, .. } = self.counters;
+        let differences = u32::from(self.divergence.is_some());
+        writeln!(f, "{}", self.held)?;
+        write!(f, "{ticks} ticks, {orders} orders; {strategy}; {differences} differences")
     }
 }
 

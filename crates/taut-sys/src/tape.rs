@@ -321,6 +321,13 @@ pub fn end_reading() -> Result<(), Difference> {
     })
 }
 
+/// Whether a turn is written or read.
+#[inline]
+#[must_use]
+pub fn is_on() -> bool {
+    MODE.get() != Mode::Off
+}
+
 /// Whether a turn is written.
 #[inline]
 #[must_use]

@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use taut_recording::{Conversion, DECIMALS_MAX, ReadOptions, Target, midnight};
+use taut_recording::{Conversion, DECIMALS_MAX, ReadOptions, Source, Target, midnight};
 use taut_types::Nanos;
 
+use crate::demo::{Choices, one_of};
 use crate::exit::Failure;
 
 /// Make of somebody else's recording one that a backtest reads.
@@ -15,8 +16,8 @@ use crate::exit::Failure;
 #[derive(Args, Debug)]
 pub struct Import {
     /// What the files are
-    #[arg(long, value_name = "FORMAT")]
-    from: ImportFormat,
+    #[arg(long, value_name = "FORMAT", value_parser = one_of(SOURCES))]
+    from: Files,
     /// The files, in the order of their times; plain, gzip, or zstd where it is DBN
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
@@ -42,8 +43,8 @@ pub struct Export {
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// What the files are
-    #[arg(long, value_name = "FORMAT", default_value = "npz")]
-    pub from: Source,
+    #[arg(long, value_name = "FORMAT", default_value = "npz", value_parser = one_of(FILES))]
+    pub from: Files,
     /// What to write: parquet, npz, dbn and csv of a recording (a name that ends in .gz packs the
     /// text); pcapng of pcap files or of the frames of a capture
     #[arg(long, value_name = "FORMAT")]
@@ -88,49 +89,37 @@ struct Reading {
     best: bool,
 }
 
-/// What a recording is imported from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum ImportFormat {
-    /// A LOBSTER message file
-    Lobster,
-    /// Databento's mbo, trades and mbp-10
-    Dbn,
-    /// Captured frames of Binance's JSON streams, a line each after its receive time
-    Binance,
-    /// Captured frames of Deribit
-    Deribit,
-    /// Captured frames of OKX
-    Okx,
-    /// Tardis: incremental_book_L2 and trades as CSV, merged by their local times
-    Tardis,
-    /// The text that `taut export --to csv` writes
-    Csv,
-    /// hftbacktest's events, put in the order of both clocks
-    Npz,
+/// What files are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Files {
+    /// Rows.
+    Rows(Source),
+    /// Packets, for pcapng alone.
+    Packets,
 }
 
+/// What an import reads.
+const SOURCES: &Choices<Files> = FILES.split_at(FILES.len() - 1).0;
 /// What an export reads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Source {
-    /// hftbacktest's events, as `taut import` makes them
-    Npz,
-    /// The text that `taut export --to csv` writes
-    Csv,
-    /// A LOBSTER message file
-    Lobster,
-    /// Databento's mbo, trades and mbp-10
-    Dbn,
-    /// Captured frames of Binance's JSON streams, a line each after its receive time
-    Binance,
-    /// Captured frames of Deribit
-    Deribit,
-    /// Captured frames of OKX
-    Okx,
-    /// Tardis: incremental_book_L2 and trades as CSV, merged by their local times
-    Tardis,
-    /// Packets, for pcapng alone
-    Pcap,
-}
+const FILES: &Choices<Files> = &[
+    ("npz", Files::Rows(Source::Npz), "hftbacktest's events, as `taut import` makes them"),
+    ("csv", Files::Rows(Source::Csv), "The text that `taut export --to csv` writes"),
+    ("lobster", Files::Rows(Source::Lobster), "A LOBSTER message file"),
+    ("dbn", Files::Rows(Source::Dbn), "Databento's mbo, trades and mbp-10"),
+    (
+        "binance",
+        Files::Rows(Source::Binance),
+        "Captured frames of Binance's JSON streams, a line each after its receive time",
+    ),
+    ("deribit", Files::Rows(Source::Deribit), "Captured frames of Deribit"),
+    ("okx", Files::Rows(Source::Okx), "Captured frames of OKX"),
+    (
+        "tardis",
+        Files::Rows(Source::Tardis),
+        "Tardis: incremental_book_L2 and trades as CSV, merged by their local times",
+    ),
+    ("pcap", Files::Packets, "Packets, for pcapng alone"),
+];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ExportFormat {
@@ -143,16 +132,7 @@ pub enum ExportFormat {
 
 impl Import {
     pub fn conversion(&self) -> Result<Conversion, Failure> {
-        let from = match self.from {
-            ImportFormat::Lobster => taut_recording::Source::Lobster,
-            ImportFormat::Dbn => taut_recording::Source::Dbn,
-            ImportFormat::Binance => taut_recording::Source::Binance,
-            ImportFormat::Deribit => taut_recording::Source::Deribit,
-            ImportFormat::Okx => taut_recording::Source::Okx,
-            ImportFormat::Tardis => taut_recording::Source::Tardis,
-            ImportFormat::Csv => taut_recording::Source::Csv,
-            ImportFormat::Npz => taut_recording::Source::Npz,
-        };
+        let Files::Rows(from) = self.from else { return Err(packets_alone()) };
         self.reading.conversion(from, &self.files, Target::Npz, None)
     }
 }
@@ -160,45 +140,36 @@ impl Import {
 impl Export {
     /// What to convert; nothing when it is packets.
     pub fn conversion(&self) -> Result<Option<Conversion>, Failure> {
-        let target = target(self.to, &self.out);
-        let from = match self.from {
-            Source::Npz => taut_recording::Source::Npz,
-            Source::Csv => taut_recording::Source::Csv,
-            Source::Lobster => taut_recording::Source::Lobster,
-            Source::Dbn => taut_recording::Source::Dbn,
-            Source::Binance => taut_recording::Source::Binance,
-            Source::Deribit => taut_recording::Source::Deribit,
-            Source::Okx => taut_recording::Source::Okx,
-            Source::Tardis => taut_recording::Source::Tardis,
-            Source::Pcap if target.is_none() => return Ok(None),
-            Source::Pcap => {
-                let what = "--from pcap: packets are exported --to pcapng alone";
-                return Err(Failure::Usage(what.to_owned()));
+        match (self.from, target(self.to, &self.out)) {
+            (Files::Rows(from), Some(target)) => {
+                let decimals = self.quantity_decimals;
+                self.reading.conversion(from, &self.files, target, decimals).map(Some)
             }
-        };
-        let Some(target) = target else {
-            return match self.from {
-                Source::Binance | Source::Deribit | Source::Okx => Ok(None),
-                _ => Err(Failure::Usage(
-                    "--to pcapng: it is of packets or frames; say what the files are with --from \
-                     pcap, binance, deribit or okx"
-                        .to_owned(),
-                )),
-            };
-        };
-        self.reading.conversion(from, &self.files, target, self.quantity_decimals).map(Some)
+            (Files::Packets, Some(_)) => Err(packets_alone()),
+            (Files::Packets, None)
+            | (Files::Rows(Source::Binance | Source::Deribit | Source::Okx), None) => Ok(None),
+            (Files::Rows(_), None) => Err(Failure::Usage(
+                "--to pcapng: it is of packets or frames; say what the files are with --from \
+                 pcap, binance, deribit or okx"
+                    .to_owned(),
+            )),
+        }
     }
+}
+
+fn packets_alone() -> Failure {
+    Failure::Usage("--from pcap: packets are exported --to pcapng alone".to_owned())
 }
 
 impl Reading {
     fn conversion(
         &self,
-        from: taut_recording::Source,
+        from: Source,
         files: &[PathBuf],
         to: Target,
         quantity_decimals: Option<u8>,
     ) -> Result<Conversion, Failure> {
-        let is_lobster = from == taut_recording::Source::Lobster;
+        let is_lobster = from == Source::Lobster;
         if !is_lobster && (self.date.is_some() || self.latency_ns != 0) {
             let flag = if self.date.is_some() { "--date" } else { "--latency-ns" };
             let what = format!("{flag}: belongs to --from lobster; leave it out");

@@ -348,9 +348,11 @@ fn has_room(replies: &mut spsc::Producer<'_>) -> bool {
 /// Puts these slots into a strategy's ring, if they have room. A gateway that is replayed has no
 /// strategies: what would be told is held against what was.
 fn push(replies: &mut spsc::Producer<'_>, slots: &[Payload]) -> bool {
-    if tape::is_writing() || tape::is_reading() {
-        let words = slots.as_flattened().iter().flat_map(|word| word.to_le_bytes());
-        tape::tell(Heard::Reply, &[&words.collect::<Vec<u8>>()]);
+    for slot in slots.iter().filter(|_| tape::is_on()) {
+        let mut bytes = [0; size_of::<Payload>()];
+        let (words, _) = bytes.as_chunks_mut();
+        words.iter_mut().zip(slot).for_each(|(bytes, word)| *bytes = word.to_le_bytes());
+        tape::tell(Heard::Reply, &[&bytes]);
     }
     if tape::is_reading() {
         // A strategy that is here hears it, too.

@@ -1,9 +1,10 @@
 //! Both sides of writing: frames into a mapping, segments ahead of them.
 
 use std::fs::OpenOptions;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, sync_channel};
 
 use taut_sys::{SysError, unlink};
 use taut_types::Nanos;
@@ -13,6 +14,8 @@ use super::frame::HEAD_WORDS;
 use super::header::HEADER_WORDS;
 use super::segment::Segment;
 use crate::error::{JournalError, segment_name};
+use crate::fault::{Fault, Shared};
+use crate::lock::FolderLock;
 
 /// How a journal of inputs is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,23 +49,20 @@ impl Inputs {
         if settings.segment_bytes < 1 << 16 {
             return Err(JournalError::Settings("segment_bytes: at least 65536"));
         }
-        let system = |operation: &'static str| {
-            move |error: std::io::Error| {
-                let errno = error.raw_os_error().unwrap_or(0);
-                JournalError::Folder(SysError::from_errno(operation, errno))
-            }
-        };
-        std::fs::create_dir_all(folder).map_err(system("make the folder"))?;
-        let mut entries = std::fs::read_dir(folder).map_err(system("read the folder"))?;
-        if entries.next().is_some() {
-            let error = SysError::from_errno("begin a journal in a folder", NOT_EMPTY);
-            return Err(JournalError::Folder(error));
+        let refused =
+            |operation, errno| Err(JournalError::Folder(SysError::from_errno(operation, errno)));
+        match std::fs::read_dir(folder).map(|mut entries| entries.next().is_none()) {
+            Ok(true) => {}
+            Ok(false) => return refused("begin a journal in a folder", NOT_EMPTY),
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return refused("read the folder", error.raw_os_error().unwrap_or(0)),
         }
+        let shared = Shared { fault: Fault::default(), _lock: FolderLock::take(folder)? };
+        let shared = Arc::new(shared);
         let words = settings.segment_bytes / size_of::<u64>();
         let file = |error| JournalError::File { segment: 1, error };
         let segment = Arc::new(Segment::make(folder, 1, words).map_err(file)?);
         let (to_writer, prepared) = sync_channel(1);
-        let failed = Arc::new(RwLock::new(None));
         let frame = Vec::with_capacity(words);
         let writer = InputWriter {
             segment,
@@ -70,10 +70,10 @@ impl Inputs {
             sequence: 1,
             frame,
             prepared,
-            failed: Arc::clone(&failed),
+            shared: Arc::clone(&shared),
         };
         let folder = folder.to_owned();
-        let keeper = InputKeeper { folder, words, next: 2, waiting: None, to_writer, failed };
+        let keeper = InputKeeper { folder, words, next: 2, waiting: None, to_writer, shared };
         Ok(Self { writer, keeper })
     }
 }
@@ -89,8 +89,7 @@ pub struct InputWriter {
     /// The frame on its way, behind the salt.
     frame: Vec<u64>,
     prepared: Receiver<Arc<Segment>>,
-    /// Why the next segment could not be made.
-    failed: Arc<RwLock<Option<SysError>>>,
+    shared: Arc<Shared>,
 }
 
 impl InputWriter {
@@ -131,8 +130,7 @@ impl InputWriter {
                 Ok(())
             }
             Err(TryRecvError::Empty | TryRecvError::Disconnected) => {
-                let error = *self.failed.read().unwrap_or_else(PoisonError::into_inner);
-                Err(JournalError::Full { segment: self.segment.number.saturating_add(1), error })
+                Err(self.shared.fault.full(self.segment.number.saturating_add(1)))
             }
         }
     }
@@ -148,7 +146,7 @@ pub struct InputKeeper {
     /// A segment that the writer has no room for yet.
     waiting: Option<Arc<Segment>>,
     to_writer: SyncSender<Arc<Segment>>,
-    failed: Arc<RwLock<Option<SysError>>>,
+    shared: Arc<Shared>,
 }
 
 impl InputKeeper {
@@ -160,8 +158,7 @@ impl InputKeeper {
     pub fn turn(&mut self) -> Result<(), JournalError> {
         if self.waiting.is_none() {
             let made = Segment::make(&self.folder, self.next, self.words);
-            *self.failed.write().unwrap_or_else(PoisonError::into_inner) =
-                made.as_ref().err().copied();
+            self.shared.fault.note_unprepared(made.as_ref().err().copied());
             let file = |error| JournalError::File { segment: self.next, error };
             self.waiting = Some(Arc::new(made.map_err(file)?));
             self.next += 1;
@@ -169,8 +166,7 @@ impl InputKeeper {
         if let Some(segment) = self.waiting.take()
             && let Err(back) = self.to_writer.try_send(segment)
         {
-            let (std::sync::mpsc::TrySendError::Full(segment)
-            | std::sync::mpsc::TrySendError::Disconnected(segment)) = back;
+            let (TrySendError::Full(segment) | TrySendError::Disconnected(segment)) = back;
             self.waiting = Some(segment);
         }
         Ok(())

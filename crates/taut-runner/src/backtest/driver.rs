@@ -21,11 +21,11 @@ use taut_sys::Clock;
 use taut_types::{FeeRates, Instrument, InstrumentId, Nanos};
 
 use super::feed::{Frame, RecordedFeed};
+use super::history::{History, OrderEnd, Top};
 use super::kernel::{Link, LinkKernel, Shared};
 use super::orders::BacktestOrders;
 use super::outcome::{BacktestEnd, BacktestOutcome};
 use super::own_orders::{OwnOrders, SimulatedExchange};
-use super::tape::{OrderEnd, Tape, Top};
 use super::wire::{Message, Say};
 use crate::error::RunnerError;
 
@@ -128,7 +128,7 @@ struct World<'m, 'r, S> {
     instruments: Vec<Instrument>,
     exchanges: Vec<OwnOrders<'r>>,
     locals: Vec<Local<'r>>,
-    tape: Tape,
+    history: History,
     /// What the exchanges say at this instant.
     heard: Vec<Response>,
     start: Nanos,
@@ -181,7 +181,7 @@ impl<'m, 'r, S: Strategy> World<'m, 'r, S> {
         let end = recordings().filter_map(last_at).max().unwrap_or(start);
         let fees: Vec<Fees> = markets.iter().map(|market| market.fees).collect();
         let terms = instruments.iter().zip(&fees).map(|(it, fees)| Terms::new(it, *fees));
-        let tape = Tape::new(terms.collect(), start, settings.sample);
+        let history = History::new(terms.collect(), start, settings.sample);
         let locals = recordings().map(|it| Local { rows: it.rows(), next: 0, told: 0 }).collect();
         let feed: Vec<_> = instruments.iter().copied().zip(recordings()).collect();
         let feed = RecordedFeed::new(&feed);
@@ -198,7 +198,7 @@ impl<'m, 'r, S: Strategy> World<'m, 'r, S> {
             instruments,
             exchanges,
             locals,
-            tape,
+            history,
             heard: Vec::new(),
             start,
             now: start,
@@ -275,7 +275,7 @@ impl<'m, 'r, S: Strategy> World<'m, 'r, S> {
     /// It is this time now.
     #[inline]
     fn go_to(&mut self, now: Nanos) {
-        self.tape.pass(now);
+        self.history.pass(now);
         self.now = now;
         self.link.borrow_mut().now = now;
         *self.gateway.clock_mut() = Clock::standing_at(now, now);
@@ -290,7 +290,7 @@ impl<'m, 'r, S: Strategy> World<'m, 'r, S> {
             let instrument = self.instruments.get(market as usize);
             let best = self.gateway.feed().best(InstrumentId(market));
             let top = instrument.and_then(|instrument| top_of(instrument, best));
-            self.tape.market(market as usize, top);
+            self.history.market(market as usize, top);
         }
         // A strategy that asks for more than the gateway takes in one go.
         if self.link.borrow().outbound.len() >= REQUESTS_IN_A_ROW * super::wire::MESSAGE_BYTES {
@@ -301,17 +301,19 @@ impl<'m, 'r, S: Strategy> World<'m, 'r, S> {
 
     /// The gateway takes the responses of this instant.
     fn take_responses(&mut self) -> Result<(), GatewayError> {
-        let Self { exchanges, heard, tape, link, now, instruments, .. } = self;
+        let Self { exchanges, heard, history, link, now, instruments, .. } = self;
         for (own, instrument) in exchanges.iter_mut().zip(&*instruments) {
             heard.extend(std::iter::from_fn(|| own.exchange.poll_response(*now)));
             for response in heard.drain(..) {
-                tape.heard(&response);
+                history.heard(&response);
                 let mut say = |message: Message| {
                     link.borrow_mut().inbound.extend_from_slice(&message.to_bytes());
                 };
-                own.hear(&response, &mut say, &mut |fill| tape.traded(*now, instrument.id(), fill));
+                own.hear(&response, &mut say, &mut |fill| {
+                    history.traded(*now, instrument.id(), fill)
+                });
                 if let Some(end) = end_of(&response) {
-                    tape.ended(response.order.id, *now, end);
+                    history.ended(response.order.id, *now, end);
                 }
             }
         }
@@ -339,7 +341,7 @@ impl<'m, 'r, S: Strategy> World<'m, 'r, S> {
                 _ => {
                     let own = self.exchanges.get_mut(message.instrument.0 as usize);
                     let arrives = own.and_then(|own| own.ask(self.now, &message));
-                    self.tape.asked(self.now, &message, arrives);
+                    self.history.asked(self.now, &message, arrives);
                 }
             }
         }
@@ -353,7 +355,7 @@ impl<'m, 'r, S: Strategy> World<'m, 'r, S> {
     }
 
     fn finish(mut self, end: BacktestEnd) -> BacktestOutcome {
-        self.tape.end(self.now);
+        self.history.end(self.now);
         let rows = self.locals.iter().map(|local| local.told).sum();
         let open = self.exchanges.iter().map(OwnOrders::open).sum();
         BacktestOutcome::new(
@@ -361,7 +363,7 @@ impl<'m, 'r, S: Strategy> World<'m, 'r, S> {
             end,
             self.instruments,
             (rows, open),
-            self.tape,
+            self.history,
             self.gateway.counters(),
         )
     }

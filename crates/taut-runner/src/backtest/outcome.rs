@@ -4,10 +4,10 @@ use taut_backtest::{Account, BacktestError, Money, Order, Terms};
 use taut_gateway::GatewayCounters;
 use taut_types::{Instrument, Nanos};
 
-use super::statistics::{Statistics, statistics};
-use super::tape::{
-    FillRecord, Latencies, MARK_OUTS, OrderEnd, OrderRecord, Sample, Tape, Top, steps,
+use super::history::{
+    FillRecord, History, Latencies, MARK_OUTS, OrderEnd, OrderRecord, Sample, Top, steps,
 };
+use super::statistics::{Statistics, statistics};
 
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,11 +115,11 @@ impl BacktestOutcome {
         end: BacktestEnd,
         instruments: Vec<Instrument>,
         (rows, open_orders): (u64, usize),
-        tape: Tape,
+        history: History,
         gateway: GatewayCounters,
     ) -> Self {
-        let money: Vec<_> = tape.money().collect();
-        let parts = instruments.into_iter().zip(money).zip(&tape.accounts).zip(&tape.terms);
+        let money: Vec<_> = history.money().collect();
+        let parts = instruments.into_iter().zip(money).zip(&history.accounts).zip(&history.terms);
         let instruments = parts.map(|(((instrument, (money, equity)), account), terms)| {
             let position = account.position();
             InstrumentOutcome { instrument, position, money, equity, terms: *terms }
@@ -134,12 +134,12 @@ impl BacktestOutcome {
             instruments,
             gateway,
             open_orders,
-            entry: tape.entry,
-            response: tape.response,
-            statistics: statistics(&tape.samples, traded),
-            orders: tape.orders,
-            fills: tape.fills,
-            samples: tape.samples,
+            entry: history.entry,
+            response: history.response,
+            statistics: statistics(&history.samples, traded),
+            orders: history.orders,
+            fills: history.fills,
+            samples: history.samples,
         }
     }
 

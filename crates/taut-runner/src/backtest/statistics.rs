@@ -1,6 +1,6 @@
 //! Figures of what a run was worth from time to time.
 
-use super::tape::Sample;
+use super::history::Sample;
 
 /// Days of trading in a year, as hftbacktest counts them.
 const DAYS: f64 = 252.0;

@@ -37,7 +37,7 @@ impl Replaying<'_> {
         }
         let damaged = |error| RunnerError::run("the recording", error);
         while let Some(frame) = reader.next_frame().map_err(damaged)? {
-            found.note(&frame, began);
+            found.held.note(&frame, began);
             let stepped = step(gateway, &frame).and_then(|()| {
                 let Some(elsewhere) = &mut elsewhere else { return Ok(()) };
                 elsewhere();
@@ -53,7 +53,7 @@ impl Replaying<'_> {
         }
         found.requests_compared = gateway.client().requests_compared();
         found.counters = gateway.counters();
-        found.unfinished = reader.tail().is_some();
+        found.held.unfinished = reader.tail().is_some();
         Ok(())
     }
 }

@@ -152,7 +152,7 @@ impl Latencies {
 }
 
 /// What a run comes to, while it goes on.
-pub struct Tape {
+pub struct History {
     pub terms: Vec<Terms>,
     pub accounts: Vec<Account>,
     /// Where the market is now, and where it was when both sides were known last.
@@ -170,7 +170,7 @@ pub struct Tape {
     next_sample: Nanos,
 }
 
-impl Tape {
+impl History {
     /// A run that begins then; it is valued every so often.
     pub fn new(terms: Vec<Terms>, start: Nanos, every: Nanos) -> Self {
         Self {
