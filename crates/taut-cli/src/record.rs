@@ -10,6 +10,7 @@ use taut_runner::{Held, Recording};
 
 use crate::demo;
 use crate::exit::Failure;
+use crate::progress::Progress;
 use crate::terminal::{print, print_json};
 
 /// Look at a recorded run, check it, cut it.
@@ -85,9 +86,23 @@ pub fn run(what: &Record) -> Result<(), Failure> {
     }
 }
 
+/// Opens a recording, and tells how far it is when it takes long.
+pub fn open(folder: &Path) -> Result<Recording, Failure> {
+    let recording = Recording::open(folder).map_err(demo::failure)?;
+    let mut progress = Progress::start();
+    Ok(recording.progress(move |held| {
+        let (seconds, entries) = (held.span.0 as f64 / 1e9, held.entries);
+        progress.tell(&format!("{seconds:.1} s of the run, {entries} entries"));
+    }))
+}
+
 fn copy(from: &Path, to: &Path, last: Option<u64>) -> Result<Copied, Failure> {
+    // What is no recording is told before anything is made.
+    open(from)?;
     let settings = InputSettings::default();
-    copy_inputs(from, to, last, settings, &mut |_| ()).map_err(|error| match error {
+    let mut progress = Progress::start();
+    let mut tell = |entries| progress.tell(&format!("{entries} entries"));
+    copy_inputs(from, to, last, settings, &mut tell).map_err(|error| match error {
         JournalError::Folder(error) => Failure::Usage(format!(
             "--out {}: {error}; name a new folder: nothing is overwritten",
             to.display()
@@ -135,7 +150,7 @@ struct Report<'a> {
 }
 
 fn info(folder: &Path, is_json: bool) -> Result<(), Failure> {
-    let recording = Recording::open(folder).map_err(demo::failure)?;
+    let recording = open(folder)?;
     let build = recording.build().to_owned();
     let held = recording.look().map_err(demo::failure)?;
     if is_json {

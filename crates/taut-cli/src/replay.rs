@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde::Serialize;
-use taut_runner::{Recording, Replayed};
+use taut_runner::Replayed;
 use taut_sys::monotonic;
 
 use crate::demo;
 use crate::exit::Failure;
-use crate::record::Contents;
+use crate::record::{self, Contents};
 use crate::terminal::{print, print_json};
 
 /// Do a recorded run once more and compare all that the gateway sends and comes to.
@@ -53,7 +53,7 @@ struct Difference {
 
 /// Does it.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let recording = Recording::open(&arguments.folder).map_err(demo::failure)?;
+    let recording = record::open(&arguments.folder)?;
     let start = monotonic();
     let found = recording.verify(demo::strategy).map_err(demo::failure)?;
     let seconds = monotonic().since(start).0 as f64 / 1e9;

@@ -20,7 +20,6 @@ use crate::settings::{Mode, Settings};
 use crate::start::Start;
 
 /// A run that was written down: [`Settings::record`].
-#[derive(Debug)]
 pub struct Recording {
     folder: PathBuf,
     reader: InputReader,
@@ -28,6 +27,7 @@ pub struct Recording {
     began: Nanos,
     /// What was read so far.
     held: Held,
+    progress: Box<dyn FnMut(&Held)>,
 }
 
 impl Recording {
@@ -59,7 +59,13 @@ impl Recording {
             return Err(named(&format_args!("written by {build}; this is {BUILD}: use that one")));
         }
         held.mode = run.setup.common.settings.mode;
-        Ok(Self { folder: folder.to_owned(), reader, run, began, held })
+        Ok(Self { folder: folder.to_owned(), reader, run, began, held, progress: Box::new(|_| ()) })
+    }
+
+    /// Shows what was read, some thousand entries at a time, while it is looked at or done again.
+    #[must_use]
+    pub fn progress(self, progress: impl FnMut(&Held) + 'static) -> Self {
+        Self { progress: Box::new(progress), ..self }
     }
 
     /// Where the strategy ran.
@@ -79,11 +85,12 @@ impl Recording {
     /// # Errors
     /// Damage of the recording.
     pub fn look(self) -> Result<Held, RunnerError> {
-        let Self { folder, mut reader, began, mut held, .. } = self;
+        let Self { folder, mut reader, began, mut held, mut progress, .. } = self;
         let named =
             |what: &dyn fmt::Display| RunnerError::Run(format!("{}: {what}", folder.display()));
         while let Some(frame) = reader.next_frame().map_err(|error| named(&error))? {
             held.note(&frame, began);
+            held.show(&mut *progress);
         }
         held.unfinished = reader.tail().is_some();
         Ok(held)
@@ -108,7 +115,7 @@ impl Recording {
         self,
         make: impl FnOnce(Start<P>) -> S,
     ) -> Result<Replayed, RunnerError> {
-        let Self { folder, mut reader, run, began, held } = self;
+        let Self { folder, mut reader, run, began, held, mut progress } = self;
         let named =
             |what: &dyn fmt::Display| RunnerError::Run(format!("{}: {what}", folder.display()));
         let instrument = run.setup.common.settings.instruments()?[0];
@@ -124,11 +131,22 @@ impl Recording {
         };
         found.held.note(&frame, began);
         tape::begin_reading(bytes);
-        let replaying = Replaying { reader: &mut reader, began, found: &mut found };
+        let progress = &mut *progress;
+        let replaying = Replaying { reader: &mut reader, began, found: &mut found, progress };
         let replayed = replay(&run, replaying, make);
         // A gateway that could not be built has left the tape on.
         let _ = tape::end_reading();
         replayed.map_err(|error| named(&error))?;
         Ok(found)
+    }
+}
+
+impl fmt::Debug for Recording {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { folder, held, .. } = self;
+        f.debug_struct("Recording")
+            .field("folder", folder)
+            .field("held", held)
+            .finish_non_exhaustive()
     }
 }

@@ -8,6 +8,9 @@ use taut_types::Nanos;
 
 use crate::settings::Mode;
 
+/// Entries between two looks of whoever is shown how far it is.
+const ENTRIES_PER_SHOW: u64 = 4_096;
+
 /// What a recording holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -45,6 +48,15 @@ impl Held {
             _ => return,
         };
         *count += 1;
+    }
+}
+
+impl Held {
+    /// Shows it, every so many entries.
+    pub(crate) fn show(&self, progress: &mut dyn FnMut(&Self)) {
+        if self.entries.is_multiple_of(ENTRIES_PER_SHOW) {
+            progress(self);
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use taut_types::Nanos;
 use super::running::{RestingClient, RunningGateway};
 use crate::error::RunnerError;
 use crate::recording::{Command, state_of};
-use crate::replayed::{Divergence, Replayed};
+use crate::replayed::{Divergence, Held, Replayed};
 
 /// A journal behind the turn in which the gateway is built.
 pub struct Replaying<'a> {
@@ -17,6 +17,7 @@ pub struct Replaying<'a> {
     /// When the run began.
     pub began: Nanos,
     pub found: &'a mut Replayed,
+    pub progress: &'a mut (dyn FnMut(&Held) + 'static),
 }
 
 impl Replaying<'_> {
@@ -26,7 +27,7 @@ impl Replaying<'_> {
         gateway: &mut RunningGateway<'_, C, F, H>,
         mut elsewhere: Option<&mut dyn FnMut()>,
     ) -> Result<(), RunnerError> {
-        let Self { reader, began, found } = self;
+        let Self { reader, began, found, progress } = self;
         if let Err(difference) = tape::end_reading() {
             let what = difference.to_string();
             found.divergence = Some(Divergence { entry: 2, at: Nanos::ZERO, doing: BUILD, what });
@@ -38,6 +39,7 @@ impl Replaying<'_> {
         let damaged = |error| RunnerError::run("the recording", error);
         while let Some(frame) = reader.next_frame().map_err(damaged)? {
             found.held.note(&frame, began);
+            found.held.show(progress);
             let stepped = step(gateway, &frame).and_then(|()| {
                 let Some(elsewhere) = &mut elsewhere else { return Ok(()) };
                 elsewhere();
