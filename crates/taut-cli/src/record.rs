@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 use taut_journal::{Copied, InputSettings, JournalError, copy_inputs};
-use taut_runner::{Held, Recording};
+use taut_runner::{Build, Held, Recording};
 
 use crate::demo;
 use crate::exit::Failure;
@@ -114,6 +114,7 @@ fn copy(from: &Path, to: &Path, last: Option<u64>) -> Result<Copied, Failure> {
 /// What a recording holds, as `--json` prints it.
 #[derive(Serialize)]
 pub struct Contents {
+    gateway: Option<String>,
     mode: &'static str,
     seconds: f64,
     entries: u64,
@@ -121,14 +122,17 @@ pub struct Contents {
     housekeeping: u64,
     commands: u64,
     states: u64,
+    dropped: u64,
     bytes: u64,
     unfinished: bool,
 }
 
 impl Contents {
     pub fn of(held: &Held) -> Self {
-        let Held { entries, turns, rounds, commands, states, bytes, unfinished, .. } = *held;
+        let Held { entries, turns, rounds, commands, states, .. } = *held;
+        let Held { dropped, bytes, unfinished, .. } = *held;
         Self {
+            gateway: held.gateway.clone(),
             mode: held.mode.name(),
             seconds: held.span.0 as f64 / 1e9,
             entries,
@@ -136,6 +140,7 @@ impl Contents {
             housekeeping: rounds,
             commands,
             states,
+            dropped,
             bytes,
             unfinished,
         }
@@ -144,14 +149,15 @@ impl Contents {
 
 #[derive(Serialize)]
 struct Report<'a> {
-    build: &'a str,
+    #[serde(flatten)]
+    build: &'a Build,
     #[serde(flatten)]
     contents: Contents,
 }
 
 fn info(folder: &Path, is_json: bool) -> Result<(), Failure> {
     let recording = open(folder)?;
-    let build = recording.build().to_owned();
+    let build = recording.build().clone();
     let held = recording.look().map_err(demo::failure)?;
     if is_json {
         return print_json(&Report { build: &build, contents: Contents::of(&held) });

@@ -54,3 +54,10 @@ pub const HOUSEKEEPING: u16 = 3;
 pub const COMMAND: u16 = 4;
 /// The kind of a frame that holds what the gateway had come to.
 pub const STATE: u16 = 5;
+/// The kind of a frame that is a round of all that is done beside the gateway's own housekeeping:
+/// commands, signals, dead man's timers.
+pub const ATTENTION: u16 = 6;
+/// The kind of a frame that holds what the order journal recovered: behind the first one.
+pub const RECOVERED: u16 = 7;
+/// The kind of a frame that stands where frames were dropped: how many.
+pub const GAP: u16 = 8;

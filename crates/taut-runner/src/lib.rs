@@ -36,6 +36,7 @@
 
 mod arguments;
 pub mod backtest;
+mod build;
 mod child;
 mod children;
 mod control;
@@ -50,6 +51,7 @@ mod reading;
 mod recording;
 mod replay;
 mod replayed;
+mod replaying;
 mod role;
 mod roles;
 mod runner;
@@ -63,6 +65,7 @@ mod supervisor;
 mod web;
 pub mod wires;
 
+pub use build::Build;
 pub use error::RunnerError;
 pub use observer::{Live, Observer, Started};
 pub use outcome::{End, Holdings, Outcome, Process, VenueOutcome};

@@ -4,30 +4,38 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use taut_gateway::Strategy;
-use taut_journal::{Frame, InputReader, JournalError, RUN, TURN};
+use taut_journal::{Frame, InputReader, JournalError, RECOVERED, RUN, State, TURN};
 use taut_sys::tape;
 use taut_types::Nanos;
 use toml::Table;
 
+use crate::build::Build;
 use crate::error::RunnerError;
 use crate::reading;
-use crate::recording::{BUILD, Recorded};
+use crate::recording::{Head, What};
 use crate::replayed::{Held, Replayed};
-use crate::roles::{Replaying, replay};
-use crate::settings::{Mode, Settings};
+use crate::replaying::{Limits, Replaying};
+use crate::roles::replay;
+use crate::service::{self, GatewayReplay, RecordedGateway};
+use crate::settings::{Mode, RiskSettings, Settings};
 use crate::start::Start;
 
 /// A run that was written down: [`Settings::record`].
 pub struct Recording {
     folder: PathBuf,
     reader: InputReader,
-    run: Recorded,
+    head: Head,
+    /// The gateway that ran by itself, where it did.
+    gateway: Option<RecordedGateway>,
     began: Nanos,
     /// What was read so far.
     held: Held,
     progress: Box<dyn FnMut(&Held)>,
+    /// Limits that requests are judged by beside those that held.
+    limits: Option<Limits<'static>>,
 }
 
 impl Recording {
@@ -51,15 +59,25 @@ impl Recording {
         };
         let mut held = Held::default();
         held.note(&frame, began);
-        let run: Recorded = serde_json::from_slice(bytes).map_err(|error| {
-            named(&format_args!("what the run was, this build does not read: {error}"))
-        })?;
-        if run.build != BUILD {
-            let build = &run.build;
-            return Err(named(&format_args!("written by {build}; this is {BUILD}: use that one")));
-        }
-        held.mode = run.setup.common.settings.mode;
-        Ok(Self { folder: folder.to_owned(), reader, run, began, held, progress: Box::new(|_| ()) })
+        let unread = |error: serde_json::Error| {
+            let build = Build::this();
+            named(&format_args!("what was recorded, this build ({build}) does not read: {error}"))
+        };
+        let head: Head = serde_json::from_slice(bytes).map_err(unread)?;
+        let gateway = match &head.what {
+            What::Run(run) => {
+                held.mode = run.setup.common.settings.mode;
+                None
+            }
+            What::Gateway(run) => {
+                let run = RecordedGateway::deserialize(&**run).map_err(unread)?;
+                held.mode = if run.fused.is_some() { Mode::Fused } else { Mode::Split };
+                held.gateway = Some(run.name().to_owned());
+                Some(run)
+            }
+        };
+        let (folder, progress) = (folder.to_owned(), Box::new(|_: &Held| ()));
+        Ok(Self { folder, reader, head, gateway, began, held, progress, limits: None })
     }
 
     /// Shows what was read, some thousand entries at a time, while it is looked at or done again.
@@ -68,16 +86,59 @@ impl Recording {
         Self { progress: Box::new(progress), ..self }
     }
 
+    /// Has each request judged by other limits, too: what they would have refused is in what is
+    /// [found](Replayed::what_if). The file has the tables `[risk]`, `[[symbols]]`, `[[users]]` and
+    /// `[[accounts]]` of a gateway's, each in the place of the one that held; of a run, `[risk]`.
+    ///
+    /// # Errors
+    /// What is wrong in the file.
+    pub fn judged_by(mut self, file: &Path) -> Result<Self, RunnerError> {
+        let named =
+            |what: &dyn fmt::Display| RunnerError::Settings(format!("{}: {what}", file.display()));
+        let text = std::fs::read_to_string(file).map_err(|error| named(&error))?;
+        let table: Table = toml::from_str(&text).map_err(|error| named(&error.message()))?;
+        self.limits = Some(match &self.gateway {
+            Some(run) => {
+                let limits = run.limits(table).map_err(|error| named(&error))?;
+                Box::new(move |_| limits)
+            }
+            None => {
+                let known = |key: &String| key == "risk";
+                if let Some(key) = table.keys().find(|key| !known(key)) {
+                    return Err(named(&format_args!("{key}: of a run, [risk] can be another one")));
+                }
+                let risk: RiskSettings = match table.get("risk") {
+                    Some(risk) => risk
+                        .clone()
+                        .try_into()
+                        .map_err(|error: toml::de::Error| named(&error.message()))?,
+                    None => RiskSettings::default(),
+                };
+                Box::new(move |sizes| risk.limits().limits(sizes))
+            }
+        });
+        Ok(self)
+    }
+
     /// Where the strategy ran.
     #[must_use]
     pub const fn mode(&self) -> Mode {
         self.held.mode
     }
 
-    /// The run's settings, without the strategy's parameters.
+    /// The run's settings, without the strategy's parameters; none where a gateway ran by itself.
     #[must_use]
-    pub const fn settings(&self) -> &Settings {
-        &self.run.setup.common.settings
+    pub fn settings(&self) -> Option<&Settings> {
+        match &self.head.what {
+            What::Run(run) => Some(&run.setup.common.settings),
+            What::Gateway(_) => None,
+        }
+    }
+
+    /// The name of the strategy that ran in the thread of a gateway by itself.
+    #[must_use]
+    pub fn fused(&self) -> Option<&str> {
+        self.gateway.as_ref()?.fused.as_deref()
     }
 
     /// Reads all of it and says what is in it, without doing anything of it.
@@ -96,10 +157,17 @@ impl Recording {
         Ok(held)
     }
 
-    /// The build that wrote it.
+    /// The build that wrote it: the version, the program's file, the schema of taut's feed.
     #[must_use]
-    pub fn build(&self) -> &str {
-        &self.run.build
+    pub const fn build(&self) -> &Build {
+        &self.head.build
+    }
+
+    /// What is otherwise in the build that does it again, in words; nothing where it is the one
+    /// that wrote it. Another build may decide otherwise.
+    #[must_use]
+    pub fn other_build(&self) -> Option<String> {
+        Build::this().differs_from(&self.head.build)
     }
 
     /// Runs the gateway again, with the strategy that `make` makes. In split mode the gateway is
@@ -115,9 +183,14 @@ impl Recording {
         self,
         make: impl FnOnce(Start<P>) -> S,
     ) -> Result<Replayed, RunnerError> {
-        let Self { folder, mut reader, run, began, held, mut progress } = self;
+        let Self { folder, mut reader, head, began, held, mut progress, limits, .. } = self;
         let named =
             |what: &dyn fmt::Display| RunnerError::Run(format!("{}: {what}", folder.display()));
+        let What::Run(run) = &head.what else {
+            return Err(named(
+                &"a gateway that ran by itself: its strategies' parameters are theirs",
+            ));
+        };
         let instrument = run.setup.common.settings.instruments()?[0];
         let table: Table = toml::from_str(&run.setup.parameters)
             .map_err(|error| RunnerError::run("parameters", error.message()))?;
@@ -132,8 +205,50 @@ impl Recording {
         found.held.note(&frame, began);
         tape::begin_reading(bytes);
         let progress = &mut *progress;
-        let replaying = Replaying { reader: &mut reader, began, found: &mut found, progress };
-        let replayed = replay(&run, replaying, make);
+        let replaying =
+            Replaying { reader: &mut reader, began, found: &mut found, progress, limits };
+        let replayed = replay((run, head.clock), replaying, make);
+        // A gateway that could not be built has left the tape on.
+        let _ = tape::end_reading();
+        replayed.map_err(|error| named(&error))?;
+        Ok(found)
+    }
+
+    /// Runs a gateway that ran by itself again. Strategies that attached had processes of their
+    /// own: their requests are given. The one that ran in the gateway's thread
+    /// ([`fused`](Self::fused)) is the one that `make` makes.
+    ///
+    /// # Errors
+    /// As [`verify`](Self::verify); a run is none.
+    pub fn verify_gateway<S: Strategy + Send>(
+        self,
+        make: impl FnOnce(Nanos) -> S,
+    ) -> Result<Replayed, RunnerError> {
+        let Self { folder, mut reader, head, gateway, began, held, mut progress, limits } = self;
+        let named =
+            |what: &dyn fmt::Display| RunnerError::Run(format!("{}: {what}", folder.display()));
+        let run = gateway.ok_or_else(|| named(&"no gateway that ran by itself, but a run"))?;
+        let mut found = Replayed { held, ..Replayed::default() };
+        let mut recovered = None;
+        loop {
+            let frame = reader.next_frame().map_err(|error| named(&error))?;
+            let ended = || named(&"the recording ends before its gateway was built");
+            let frame = frame.ok_or_else(ended)?;
+            found.held.note(&frame, began);
+            match frame.kind {
+                RECOVERED => recovered = State::from_bytes(frame.bytes),
+                TURN => {
+                    tape::begin_reading(frame.bytes);
+                    break;
+                }
+                _ => return Err(ended()),
+            }
+        }
+        let progress = &mut *progress;
+        let replaying =
+            Replaying { reader: &mut reader, began, found: &mut found, progress, limits };
+        let again = GatewayReplay { run, clock: head.clock, recovered, replaying };
+        let replayed = service::replay(again, make);
         // A gateway that could not be built has left the tape on.
         let _ = tape::end_reading();
         replayed.map_err(|error| named(&error))?;

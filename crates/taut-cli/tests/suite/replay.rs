@@ -114,6 +114,19 @@ fn what_both_lines_lost_is_lost_and_found_again() {
 }
 
 #[test]
+fn a_run_at_anothers_interface_is_done_again_without_a_key() {
+    for arguments in [
+        &["--venue", "deribit", "--orders", "fix", "--tls", "--mode", "fused"][..],
+        &["--venue", "binance", "--tls"],
+    ] {
+        let (run, folder) = record(arguments);
+        let again = expect_the_same(&folder);
+        assert_eq!(count(&again, "orders"), count(&run, "orders"), "{arguments:?}");
+        assert!(count(&run, "orders") > 0, "{run}");
+    }
+}
+
+#[test]
 fn a_run_that_was_killed_is_done_again_as_far_as_it_came() {
     let folder = tempfile::tempdir().expect("temporary directory");
     let into = folder.path().join("run");
@@ -184,6 +197,4 @@ fn what_is_no_recording_and_where_none_can_go_is_refused() {
     let into = folder.path().to_str().expect("a name in UTF-8");
     let outcome = Demo::slow(&["--record", into]).finish();
     outcome.expect_refused(2, &["--record", into, "not empty"]);
-    let outcome = Demo::slow(&["--record", "run", "--venue", "deribit"]).finish();
-    outcome.expect_refused(2, &["--record"]);
 }

@@ -24,6 +24,8 @@ pub struct TapedKernel<K> {
     calls: Calls,
     /// The first 64 places that are hot: a look at these says nothing yet.
     hot: u64,
+    /// Those whose bytes are sealed: how many there were is written down.
+    sealed: u64,
 }
 
 /// Received bytes: the kernel's, and those of the tape.
@@ -58,13 +60,13 @@ impl<K> TapedKernel<K> {
     /// A kernel that can be written down.
     #[must_use]
     pub const fn live(kernel: K) -> Self {
-        Self { live: Some(kernel), calls: Calls { io: 0, idle: 0 }, hot: 0 }
+        Self { live: Some(kernel), calls: Calls { io: 0, idle: 0 }, hot: 0, sealed: 0 }
     }
 
     /// None: every answer is the tape's.
     #[must_use]
     pub const fn given() -> Self {
-        Self { live: None, calls: Calls { io: 0, idle: 0 }, hot: 0 }
+        Self { live: None, calls: Calls { io: 0, idle: 0 }, hot: 0, sealed: 0 }
     }
 
     /// The kernel below.
@@ -122,7 +124,12 @@ impl<K: Kernel> TapedKernel<K> {
         parts: &[&[u8]],
         act: impl FnOnce(&mut K) -> Result<Option<usize>, SysError>,
     ) -> Result<Option<usize>, SysError> {
-        tape::tell(Heard::Sent, parts);
+        if is_in(self.sealed, place) {
+            let length: usize = parts.iter().map(|part| part.len()).sum();
+            tape::tell(Heard::Sent, &[&length.to_le_bytes()]);
+        } else {
+            tape::tell(Heard::Sent, parts);
+        }
         let put = |taken: &Option<usize>, on: &mut Put<'_>| put_option(on, taken.map(|n| n as u64));
         let get = |from: &mut Get<'_>| {
             get_option(from)?.map_or(Some(None), |taken| usize::try_from(taken).ok().map(Some))
@@ -173,6 +180,14 @@ fn get_small<N: TryFrom<u64>>(from: &mut Get<'_>) -> Option<Option<N>> {
         None => Some(None),
         Some(value) => N::try_from(value).ok().map(Some),
     }
+}
+
+/// The most bytes that one call receives.
+const RECEIVED_BYTES_MAX: usize = 1 << 24;
+
+/// How many sealed bytes there were.
+fn get_length(from: &mut Get<'_>) -> Option<usize> {
+    usize::try_from(from.number()?).ok().filter(|length| *length <= RECEIVED_BYTES_MAX)
 }
 
 fn put_ip(on: &mut Put<'_>, ip: IpAddr) {
@@ -286,8 +301,8 @@ fn get_received<L>(
 
 /// Whether a place is looked at in every turn, so that a look that finds nothing leaves the loop as
 /// it was. Of another place the loop remembers that it is to be looked at, until nothing is found.
-const fn is_hot(hot: u64, place: u32) -> bool {
-    place < u64::BITS && hot >> place & 1 != 0
+const fn is_in(places: u64, place: u32) -> bool {
+    place < u64::BITS && places >> place & 1 != 0
 }
 
 /// Whether it is an answer that no idle turn has.
@@ -428,13 +443,17 @@ impl<K: Kernel> Kernel for TapedKernel<K> {
         let TapedBuffers { live: own, given } = buffers;
         let (Some(live), Some(own)) = (&mut self.live, own) else {
             self.calls.io += 1;
+            let is_sealed = is_in(self.sealed, place);
             let get = |from: &mut Get<'_>| {
                 let is_same = from.number()? == u64::from(place);
                 let found = from.result(|from| {
                     get_received(from, |from| {
                         let info = if from.number()? != 0 { Some(get_info(from)?) } else { None };
                         given.clear();
-                        given.extend_from_slice(from.bytes()?);
+                        match is_sealed {
+                            true => given.resize(get_length(from)?, 0),
+                            false => given.extend_from_slice(from.bytes()?),
+                        }
                         Some(TapedLease::Given(info))
                     })
                 });
@@ -445,7 +464,8 @@ impl<K: Kernel> Kernel for TapedKernel<K> {
         };
         let received = live.receive(place, own);
         if tape::is_writing() {
-            if is_something(&received) || !is_hot(self.hot, place) {
+            let is_sealed = is_in(self.sealed, place);
+            if is_something(&received) || !is_in(self.hot, place) {
                 tape::mark_effect();
             }
             let put = |received: &Received<K::Lease>, on: &mut Put<'_>| {
@@ -455,7 +475,10 @@ impl<K: Kernel> Kernel for TapedKernel<K> {
                     if let Some(info) = info {
                         put_info(on, &info);
                     }
-                    on.bytes(K::bytes(own, lease));
+                    match is_sealed {
+                        true => on.number(K::bytes(own, lease).len() as u64),
+                        false => on.bytes(K::bytes(own, lease)),
+                    }
                 });
             };
             let put = |(): &(), on: &mut Put<'_>| {
@@ -502,10 +525,16 @@ impl<K: Kernel> Kernel for TapedKernel<K> {
     fn read(&mut self, place: u32, into: &mut [u8]) -> Result<Received<usize>, SysError> {
         let Some(live) = &mut self.live else {
             self.calls.io += 1;
+            let is_sealed = is_in(self.sealed, place);
             let get = |from: &mut Get<'_>| {
                 let is_same = from.number()? == u64::from(place);
                 let found = from.result(|from| {
                     get_received(from, |from| {
+                        if is_sealed {
+                            let length = get_length(from)?;
+                            into.get_mut(..length)?.fill(0);
+                            return Some(length);
+                        }
                         let bytes = from.bytes()?;
                         into.get_mut(..bytes.len())?.copy_from_slice(bytes);
                         Some(bytes.len())
@@ -518,12 +547,14 @@ impl<K: Kernel> Kernel for TapedKernel<K> {
         };
         let received = live.read(place, into);
         if tape::is_writing() {
-            if is_something(&received) || !is_hot(self.hot, place) {
+            let is_sealed = is_in(self.sealed, place);
+            if is_something(&received) || !is_in(self.hot, place) {
                 tape::mark_effect();
             }
             let put = |received: &Received<usize>, on: &mut Put<'_>| {
-                put_received(received, on, |length, on| {
-                    on.bytes(into.get(..*length).unwrap_or(&[]));
+                put_received(received, on, |length, on| match is_sealed {
+                    true => on.number(*length as u64),
+                    false => on.bytes(into.get(..*length).unwrap_or(&[])),
                 });
             };
             let put = |(): &(), on: &mut Put<'_>| {
@@ -566,7 +597,8 @@ impl<K: Kernel> Kernel for TapedKernel<K> {
     }
 
     fn close(&mut self, place: u32) {
-        self.hot &= !1_u64.checked_shl(place).unwrap_or(0);
+        let others = !1_u64.checked_shl(place).unwrap_or(0);
+        (self.hot, self.sealed) = (self.hot & others, self.sealed & others);
         let act = |live: &mut K| {
             live.close(place);
             Ok(())
@@ -578,6 +610,10 @@ impl<K: Kernel> Kernel for TapedKernel<K> {
         let bit = 1_u64.checked_shl(place).unwrap_or(0);
         self.hot = if hot { self.hot | bit } else { self.hot & !bit };
         self.done(Call::Hot, place, |live| live.set_hot(place, hot))
+    }
+
+    fn seal(&mut self, place: u32) {
+        self.sealed |= 1_u64.checked_shl(place).unwrap_or(0);
     }
 
     fn local_address(&self, place: u32) -> Result<Address, SysError> {
@@ -620,7 +656,7 @@ impl<K: Kernel> Kernel for TapedKernel<K> {
             Some(live) => {
                 let hot = self.hot;
                 let waited = live.wait(span, &mut |place, ready| {
-                    if !is_hot(hot, place) || ready.writable || ready.ended {
+                    if !is_in(hot, place) || ready.writable || ready.ended {
                         tape::mark_effect();
                     }
                     let flags = u64::from(ready.readable)

@@ -113,6 +113,11 @@ impl InputWriter {
         Ok(self.sequence - 1)
     }
 
+    /// The next frame begins a segment, if one is ready: a day's, say. Whether it does.
+    pub fn begin_segment(&mut self) -> bool {
+        self.at == HEADER_WORDS || self.roll(HEAD_WORDS).is_ok()
+    }
+
     /// The number that the next frame gets.
     #[must_use]
     pub const fn next_sequence(&self) -> u64 {
