@@ -11,8 +11,10 @@
 //! - [`InputKeeper::turn`], on another thread, makes the next segment and cuts what was left empty
 //!   at the end.
 //! - [`InputReader`] reads the frames in their order and believes those with a right sum and the
-//!   number that is due. A frame that was never finished ends the journal; whatever else is wrong,
-//!   and anything right behind it, is told as [`Damage`](crate::Damage).
+//!   number that is due. A frame that is not right ends the journal, as a process that was killed or
+//!   a power cut leaves it; with a right one of a later number behind it, that is rot, and is told
+//!   as [`Damage`](crate::Damage) with its file and byte. A time table beside the segments leads to
+//!   a time without reading all before it.
 //!
 //! ```
 //! use taut_journal::{InputReader, InputSettings, Inputs, TURN};
@@ -38,6 +40,7 @@ mod frame;
 mod header;
 mod reader;
 mod segment;
+mod times;
 mod writer;
 
 pub use copy::{Copied, copy_inputs};
