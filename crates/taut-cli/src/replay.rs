@@ -1,11 +1,11 @@
 //! `taut replay`: a recorded run once more, held against itself.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde::Serialize;
 use taut_gateway::TouchStrategy;
-use taut_runner::Replayed;
+use taut_runner::{Recording, Replayed};
 use taut_sys::monotonic;
 
 use crate::demo;
@@ -87,14 +87,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         tell(&format!("{other}: it may decide otherwise"));
     }
     let start = monotonic();
-    let found = match recording.settings() {
-        Some(_) => recording.verify(demo::strategy),
-        None => {
-            let (_, config) = fused_touch(arguments.strategy.as_deref())?;
-            recording.verify_gateway(|now| TouchStrategy::new(config, now))
-        }
-    };
-    let found = found.map_err(demo::failure)?;
+    let found = again(recording, arguments.strategy.as_deref())?;
     let seconds = monotonic().since(start).0 as f64 / 1e9;
     if arguments.json {
         print_json(&report(&found, seconds))?;
@@ -105,6 +98,18 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         None => Ok(()),
         Some(divergence) => Err(Failure::Run(format!("the replay differs: {divergence}"))),
     }
+}
+
+/// Does a recording again, with the strategy that was in the gateway's thread: taut's own.
+pub fn again(recording: Recording, strategy: Option<&Path>) -> Result<Replayed, Failure> {
+    let found = match recording.settings() {
+        Some(_) => recording.verify(demo::strategy),
+        None => {
+            let (_, config) = fused_touch(strategy)?;
+            recording.verify_gateway(|now| TouchStrategy::new(config, now))
+        }
+    };
+    found.map_err(demo::failure)
 }
 
 fn report(found: &Replayed, seconds: f64) -> Report {

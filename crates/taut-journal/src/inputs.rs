@@ -45,6 +45,7 @@ mod writer;
 
 pub use copy::{Copied, copy_inputs};
 pub use reader::{Frame, InputReader, InputsTail};
+pub use times::InputPlace;
 pub use writer::{InputKeeper, InputSettings, InputWriter, Inputs};
 
 /// The kind of a frame that says what the run was: the first one.

@@ -43,6 +43,7 @@ mod control;
 mod error;
 mod feed;
 mod looker;
+mod market_rows;
 mod mistakes;
 mod observer;
 mod outcome;

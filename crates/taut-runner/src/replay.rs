@@ -2,18 +2,21 @@
 //! everything that they send held against what they sent.
 
 use std::fmt;
+use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use taut_gateway::Strategy;
 use taut_journal::{Frame, InputReader, JournalError, RECOVERED, RUN, State, TURN};
-use taut_sys::tape;
+use taut_sys::{Clock, TickMapping, tape};
 use taut_types::Nanos;
 use toml::Table;
 
 use crate::build::Build;
 use crate::error::RunnerError;
+use crate::market_rows::{MarketRows, SharedRows};
 use crate::reading;
 use crate::recording::{Head, What};
 use crate::replayed::{Held, Replayed};
@@ -36,6 +39,8 @@ pub struct Recording {
     progress: Box<dyn FnMut(&Held)>,
     /// Limits that requests are judged by beside those that held.
     limits: Option<Limits<'static>>,
+    /// Where its market goes.
+    market: Option<SharedRows>,
 }
 
 impl Recording {
@@ -77,7 +82,7 @@ impl Recording {
             }
         };
         let (folder, progress) = (folder.to_owned(), Box::new(|_: &Held| ()));
-        Ok(Self { folder, reader, head, gateway, began, held, progress, limits: None })
+        Ok(Self { folder, reader, head, gateway, began, held, progress, limits: None, market: None })
     }
 
     /// Shows what was read, some thousand entries at a time, while it is looked at or done again.
@@ -118,6 +123,33 @@ impl Recording {
             }
         });
         Ok(self)
+    }
+
+    /// Writes the market as the gateway follows it while it is done again: rows in the columns of
+    /// `taut export`'s `csv`, for a backtest of another strategy. How many there are is in what is
+    /// [found](Replayed::market_rows).
+    #[must_use]
+    pub fn writing_market(self, out: impl Write + Send + 'static) -> Self {
+        let rows = MarketRows::begin(Box::new(out), self.head.clock);
+        Self { market: Some(Arc::new(Mutex::new(rows))), ..self }
+    }
+
+    /// When it began: CLOCK_MONOTONIC, as entries have it, and UTC.
+    #[must_use]
+    pub fn began(&self) -> (Nanos, Nanos) {
+        (self.began, self.utc_at(self.began))
+    }
+
+    /// UTC of an entry's time, by what its clock's ticks meant when it began.
+    #[must_use]
+    pub fn utc_at(&self, time: Nanos) -> Nanos {
+        Clock::new(TickMapping::from_words(self.head.clock)).utc_at(time)
+    }
+
+    /// What is called so in it: the gateway's name, or the program's run.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.gateway.as_ref().map_or("run", RecordedGateway::name)
     }
 
     /// Where the strategy ran.
@@ -183,7 +215,7 @@ impl Recording {
         self,
         make: impl FnOnce(Start<P>) -> S,
     ) -> Result<Replayed, RunnerError> {
-        let Self { folder, mut reader, head, began, held, mut progress, limits, .. } = self;
+        let Self { folder, mut reader, head, began, held, mut progress, limits, market, .. } = self;
         let named =
             |what: &dyn fmt::Display| RunnerError::Run(format!("{}: {what}", folder.display()));
         let What::Run(run) = &head.what else {
@@ -204,13 +236,14 @@ impl Recording {
         };
         found.held.note(&frame, began);
         tape::begin_reading(bytes);
-        let progress = &mut *progress;
+        let (progress, rows) = (&mut *progress, market.clone());
         let replaying =
-            Replaying { reader: &mut reader, began, found: &mut found, progress, limits };
+            Replaying { reader: &mut reader, began, found: &mut found, progress, limits, market };
         let replayed = replay((run, head.clock), replaying, make);
         // A gateway that could not be built has left the tape on.
         let _ = tape::end_reading();
         replayed.map_err(|error| named(&error))?;
+        found.market_rows = finish(rows)?;
         Ok(found)
     }
 
@@ -224,7 +257,8 @@ impl Recording {
         self,
         make: impl FnOnce(Nanos) -> S,
     ) -> Result<Replayed, RunnerError> {
-        let Self { folder, mut reader, head, gateway, began, held, mut progress, limits } = self;
+        let Self { folder, mut reader, head, gateway, began, held, .. } = self;
+        let (mut progress, limits, market) = (self.progress, self.limits, self.market);
         let named =
             |what: &dyn fmt::Display| RunnerError::Run(format!("{}: {what}", folder.display()));
         let run = gateway.ok_or_else(|| named(&"no gateway that ran by itself, but a run"))?;
@@ -244,16 +278,25 @@ impl Recording {
                 _ => return Err(ended()),
             }
         }
-        let progress = &mut *progress;
+        let (progress, rows) = (&mut *progress, market.clone());
         let replaying =
-            Replaying { reader: &mut reader, began, found: &mut found, progress, limits };
+            Replaying { reader: &mut reader, began, found: &mut found, progress, limits, market };
         let again = GatewayReplay { run, clock: head.clock, recovered, replaying };
         let replayed = service::replay(again, make);
         // A gateway that could not be built has left the tape on.
         let _ = tape::end_reading();
         replayed.map_err(|error| named(&error))?;
+        found.market_rows = finish(rows)?;
         Ok(found)
     }
+}
+
+/// Ends the rows of a market, where there are some.
+fn finish(rows: Option<SharedRows>) -> Result<Option<u64>, RunnerError> {
+    let Some(rows) = rows else { return Ok(None) };
+    let failed = |error: &dyn fmt::Display| RunnerError::run("the market's rows", error);
+    let mut rows = rows.lock().map_err(|error| failed(&error))?;
+    rows.finish().map(Some).map_err(|error| failed(&error))
 }
 
 impl fmt::Debug for Recording {

@@ -106,6 +106,8 @@ pub struct Replayed {
     pub divergence: Option<Divergence>,
     /// What other limits say of its requests, where they were asked for.
     pub what_if: Option<Judged>,
+    /// How many rows of its market were written, where they were asked for.
+    pub market_rows: Option<u64>,
     /// The entry behind which others were dropped: there the replay ends.
     pub gap: Option<u64>,
 }

@@ -8,6 +8,7 @@ use taut_sys::tape;
 use taut_types::Nanos;
 
 use crate::error::RunnerError;
+use crate::market_rows::SharedRows;
 use crate::replayed::{Divergence, Held, Replayed};
 
 /// A journal behind the turn in which the gateway is built.
@@ -19,6 +20,8 @@ pub struct Replaying<'a> {
     pub progress: &'a mut (dyn FnMut(&Held) + 'static),
     /// Limits that its requests are judged by beside those that held.
     pub limits: Option<Limits<'a>>,
+    /// Where its market goes.
+    pub market: Option<SharedRows>,
 }
 
 /// The limits of a gateway of these sizes.

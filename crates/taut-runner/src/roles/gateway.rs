@@ -251,8 +251,16 @@ impl<'m> Process<'_, 'm> {
         let failed = |error: GatewayError| failed(error, orders);
         let regions = self.regions;
         let bare_send = self.setup.sink.map(|sink| BareSend::new(sink, &regions)).transpose();
-        let looker = Looker { bare_send: bare_send.map_err(failed)?, ..Looker::default() };
+        let market = match &self.driver {
+            Driver::Live(_) => None,
+            Driver::Replaying(replaying) => replaying.market.clone(),
+        };
+        let bare_send = bare_send.map_err(failed)?;
+        let looker = Looker { bare_send, market, ..Looker::default() };
         let Connections { config, market_data, orders: handler, .. } = connections;
+        if let Some(Ok(mut market)) = looker.market.as_ref().map(|market| market.lock()) {
+            market.set_instruments(&config.instruments);
+        }
         let handlers = (market_data.handler, handler);
         let kernel = match &self.driver {
             Driver::Live(_) => {

@@ -29,6 +29,7 @@ use crate::build::Build;
 use crate::child::SharedClock;
 use crate::error::RunnerError;
 use crate::looker::Looker;
+use crate::market_rows::SharedRows;
 use crate::recording::{Head, Recorder, What};
 use crate::service::connections::{self, Connect, Connections, MarketData};
 use crate::service::file::GatewayFile;
@@ -225,7 +226,7 @@ fn run<W: Strategies, F: FeedHandler + Send, H: OrderHandler + Send>(
         EpollKernel::new(SOURCES).map_err(|error| RunnerError::run("the kernel", error))?;
     // The kernel of a run's gateway: one type is compiled once.
     let kernel = TapedKernel::live(kernel);
-    let built = build(&regions, kernel, client, connections, recorder.is_some())?;
+    let built = build(&regions, kernel, client, connections, recorder.is_some(), None)?;
     let running = Running { file, fused, shared: &shared, places, anchoring, clock };
     running.run(built, journal, recorder, heard)
 }
@@ -237,6 +238,7 @@ fn build<'m, F: FeedHandler + Send + 'm, H: OrderHandler + Send + 'm>(
     (client, slots): (impl Client + Attachable + Send + 'm, Vec<SlotId>),
     connections: Connections<F, H>,
     is_taped: bool,
+    market: Option<SharedRows>,
 ) -> Result<Built<'m>, RunnerError> {
     let (shared_clock, clock) = SharedClock::new(regions)?;
     let clock = if is_taped { clock.taped() } else { clock };
@@ -245,7 +247,7 @@ fn build<'m, F: FeedHandler + Send + 'm, H: OrderHandler + Send + 'm>(
     let orders = config.order_address;
     let handlers = (feed, handler);
     let gateway = Gateway::with_handlers(kernel, &config, clock, input, handlers, client, regions)
-        .and_then(|gateway| gateway.with_observer(Looker { tap, ..Looker::default() }))
+        .and_then(|gateway| gateway.with_observer(Looker { tap, market, ..Looker::default() }))
         .map_err(|error| trading::failed(error, orders))?;
     Ok(Built { gateway: Box::new(gateway), slots, shared_clock, orders, feed_backup })
 }

@@ -79,6 +79,100 @@ fn a_gateway_is_done_again_with_its_operator_and_strategies_that_come_and_go() {
     drop(second);
     let ended = expect_the_same(&world.path("second"));
     assert_eq!(ended["unfinished"], false, "{ended}");
+    // Other limits say what they would have refused.
+    let (recording, limits) = (world.path("second"), world.path("limits.toml"));
+    std::fs::write(&limits, "[[users]]\nname = \"nobody\"\nid = 9\n").expect("a file");
+    let [recording, limits] = [&recording, &limits].map(|it| it.to_str().expect("a path"));
+    let judged = run(&["replay", recording, "--limits", limits]);
+    let said = text(&judged.stdout) + &text(&judged.stderr);
+    assert!(judged.status.success() && said.contains("would have been refused"), "{said}");
+    assert!(said.contains("the first of them:"), "{said}");
+}
+
+/// A file system of some megabytes, gone when this is.
+struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    /// Nothing where it cannot be mounted.
+    fn new(folder: PathBuf) -> Option<Self> {
+        std::fs::create_dir(&folder).expect("a folder");
+        let mount = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", "size=2300k", "none"])
+            .arg(&folder)
+            .output();
+        mount.is_ok_and(|output| output.status.success()).then_some(Self(folder))
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).output();
+    }
+}
+
+/// A gateway that records on a disk with room for two segments, with a strategy; where.
+fn on_a_small_disk(when_full: &str) -> Option<(World, SmallDisk, [Process; 3], PathBuf)> {
+    let world = World::new();
+    let Some(disk) = SmallDisk::new(world.path("disk")) else {
+        println!("skipped: no file system can be mounted here");
+        return None;
+    };
+    let venue = world.start_venue();
+    let folder = disk.0.join("recordings");
+    let more = format!("[record]\nfolder = {folder:?}\nsegment_mb = 1\nwhen_full = \"{when_full}\"\n");
+    world.write_settings(&more);
+    let gateway = world.start_written(&[]);
+    let strategy = world.start_strategy("first");
+    let recording = std::fs::read_dir(&folder).expect("a folder").next().expect("a recording");
+    Some((world, disk, [venue, gateway, strategy], recording.expect("a recording").path()))
+}
+
+#[test]
+fn a_full_disk_ends_the_gateway_in_order() {
+    let Some((_world, _disk, processes, recording)) = on_a_small_disk("stop") else { return };
+    let [_venue, gateway, _strategy] = processes;
+    let ended = gateway.finish();
+    let said = text(&ended.stderr);
+    assert!(ended.status.success() && said.contains("logged out; the recording ends"), "{said}");
+    let replayed = run(&["replay", recording.to_str().expect("a path")]);
+    let said = text(&replayed.stdout) + &text(&replayed.stderr);
+    assert!(replayed.status.success() && said.contains("; 0 differences"), "{said}");
+}
+
+#[test]
+fn on_a_full_disk_entries_are_dropped_and_the_gap_is_said() {
+    let Some((world, _disk, processes, recording)) = on_a_small_disk("drop") else { return };
+    let [_venue, gateway, _strategy] = processes;
+    let segment = |number: u32| recording.join(format!("{number:010}.journal"));
+    until("a second segment that is nearly full", DEADLINE, || {
+        let bytes = std::fs::read(segment(2)).unwrap_or_default();
+        bytes.iter().rev().take(1 << 16).any(|byte| *byte != 0)
+    });
+    world.until_orders("orders without a recording", 100);
+    // There is room again: the first segment goes elsewhere.
+    let whole = world.path("whole");
+    std::fs::create_dir(&whole).expect("a folder");
+    std::fs::copy(segment(1), whole.join("0000000001.journal")).expect("a copy");
+    std::fs::remove_file(segment(1)).expect("it goes");
+    until("a third segment", DEADLINE, || segment(3).exists());
+    world.until_orders("orders that are recorded again", 20);
+    world.ask(&["stop"]);
+    let ended = gateway.finish();
+    let said = text(&ended.stderr);
+    assert!(ended.status.success() && said.contains("entries are not in the recording"), "{said}");
+    for file in std::fs::read_dir(&recording).expect("a folder") {
+        let file = file.expect("a file").path();
+        std::fs::copy(&file, whole.join(file.file_name().expect("a name"))).expect("a copy");
+    }
+    let whole = whole.to_str().expect("a path");
+    let info = run(&["record", "info", whole, "--json"]);
+    let info: Value = serde_json::from_slice(&info.stdout).expect("JSON");
+    assert!(info["dropped"].as_u64().is_some_and(|dropped| dropped > 0), "{info}");
+    let checked = run(&["record", "check", whole]);
+    assert_eq!(checked.status.code(), Some(1), "{}", text(&checked.stdout));
+    let replayed = run(&["replay", whole]);
+    let said = text(&replayed.stdout) + &text(&replayed.stderr);
+    assert!(replayed.status.success() && said.contains("what comes next was dropped"), "{said}");
 }
 
 #[test]

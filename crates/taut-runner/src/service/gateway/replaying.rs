@@ -86,7 +86,8 @@ impl<W: Strategies> Connect for Builder<'_, W> {
         cell.set(&clock);
         let memory = Memory { regions: &regions, own: &shared.own, places: &places };
         let client = strategies.open(&memory, first_number(), now())?;
-        let built = build(&regions, TapedKernel::given(), client, connections, true)?;
+        let (kernel, market) = (TapedKernel::given(), replaying.market.clone());
+        let built = build(&regions, kernel, client, connections, true, market)?;
         // Nobody asks and nobody listens.
         let ((_asks, asked), (answers, _)) = (mpsc::channel(), mpsc::channel());
         let journal = recovered.map(|state| (OrderWriter::Replayed, state));
@@ -98,10 +99,24 @@ impl<W: Strategies> Connect for Builder<'_, W> {
             let sizes = trading.gateway().risk().limits().sizes();
             trading.gateway().judge_by(limits(sizes));
         }
-        let Replaying { reader, began, found, progress, limits } = replaying;
+        let Replaying { reader, began, found, progress, limits, market } = replaying;
+        let rows = market.clone();
+        let note = |trading: &mut Trading<'_, '_>| {
+            if let Some(Ok(mut rows)) = rows.as_ref().map(|rows| rows.lock()) {
+                rows.set_instruments(trading.gateway().instruments());
+            }
+        };
+        note(&mut trading);
         let mut is_first = true;
-        Replaying { reader, began, found: &mut *found, progress, limits }
-            .run(&mut |frame| step(&mut trading, frame, &mut is_first))?;
+        Replaying { reader, began, found: &mut *found, progress, limits, market }.run(
+            &mut |frame| {
+                let done = step(&mut trading, frame, &mut is_first);
+                if frame.kind == ATTENTION {
+                    note(&mut trading);
+                }
+                done
+            },
+        )?;
         let gateway = trading.gateway();
         found.counters = gateway.counters();
         found.what_if = gateway.what_if().map(|it| Judged::of(it, gateway.instruments(), began));
