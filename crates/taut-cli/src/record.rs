@@ -357,7 +357,8 @@ fn check(folders: &[PathBuf]) -> Result<(), Failure> {
                 wrong.push(format!("{path}: {} entries were dropped", held.dropped));
             }
             Ok(held) => {
-                let end = if held.unfinished { ", cut off where its process was killed" } else { "" };
+                let end =
+                    if held.unfinished { ", cut off where its process was killed" } else { "" };
                 print(format!("{path}: {} entries are right{end}", held.entries))?;
             }
             Err(error) => wrong.push(error.to_string()),

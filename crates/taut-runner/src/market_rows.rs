@@ -79,7 +79,10 @@ impl MarketRows {
                     for side in Side::BOTH {
                         for level in book.iter().flat_map(|book| book.iter(side)) {
                             let (price, lots) = (level.price, level.lots);
-                            self.row(event, &Row { kind: "snapshot", side: Some(side), price, lots });
+                            self.row(
+                                event,
+                                &Row { kind: "snapshot", side: Some(side), price, lots },
+                            );
                         }
                     }
                 }
@@ -93,7 +96,8 @@ impl MarketRows {
         let Ok(qty) = instrument.qty(row.lots) else { return };
         let symbol = instrument.symbol();
         let local = self.clock.utc_at(event.receive_time).0;
-        let exchange = if event.exchange_time == Nanos::ZERO { local } else { event.exchange_time.0 };
+        let exchange =
+            if event.exchange_time == Nanos::ZERO { local } else { event.exchange_time.0 };
         let side = match row.side {
             Some(Side::Buy) => "buy",
             Some(Side::Sell) => "sell",

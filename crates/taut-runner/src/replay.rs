@@ -82,7 +82,17 @@ impl Recording {
             }
         };
         let (folder, progress) = (folder.to_owned(), Box::new(|_: &Held| ()));
-        Ok(Self { folder, reader, head, gateway, began, held, progress, limits: None, market: None })
+        Ok(Self {
+            folder,
+            reader,
+            head,
+            gateway,
+            began,
+            held,
+            progress,
+            limits: None,
+            market: None,
+        })
     }
 
     /// Shows what was read, some thousand entries at a time, while it is looked at or done again.

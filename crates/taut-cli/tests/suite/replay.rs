@@ -215,7 +215,8 @@ fn the_market_of_a_recording_is_data_for_a_backtest() {
     assert!(rows.contains(",snapshot,buy,") && rows.contains(",trade,"), "{out}");
     let again = taut(&["record", "market", &run, "--out", &csv]);
     assert!(again.0 == Some(2) && again.2.contains("-f"), "{}", again.2);
-    let (code, out, err) = taut(&["import", "--from", "csv", &csv, "--out", &npz]);
+    let (code, out, err) =
+        taut(&["import", "--from", "csv", "--symbol", "TAUT1", &csv, "--out", &npz]);
     assert_eq!(code, Some(0), "{out}{err}");
 }
 

@@ -46,12 +46,8 @@ impl InputPlace {
     }
 
     fn read([sequence, time, segment, offset]: [u64; ROW_WORDS]) -> Option<Self> {
-        let place = Self {
-            sequence,
-            time: Nanos(time.cast_signed()),
-            segment: segment as u32,
-            offset,
-        };
+        let place =
+            Self { sequence, time: Nanos(time.cast_signed()), segment: segment as u32, offset };
         (place.to_words() == [sequence, time, segment, offset]).then_some(place)
     }
 }
@@ -85,5 +81,7 @@ pub fn read(folder: &Path) -> Vec<InputPlace> {
     let (rows, _) = words.as_chunks::<ROW_WORDS>();
     let places = rows.iter().map_while(|row| InputPlace::read(*row));
     let mut last = 0;
-    places.take_while(|place| std::mem::replace(&mut last, place.sequence) < place.sequence).collect()
+    places
+        .take_while(|place| std::mem::replace(&mut last, place.sequence) < place.sequence)
+        .collect()
 }

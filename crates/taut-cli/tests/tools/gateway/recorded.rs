@@ -119,7 +119,8 @@ fn on_a_small_disk(when_full: &str) -> Option<(World, SmallDisk, [Process; 3], P
     };
     let venue = world.start_venue();
     let folder = disk.0.join("recordings");
-    let more = format!("[record]\nfolder = {folder:?}\nsegment_mb = 1\nwhen_full = \"{when_full}\"\n");
+    let more =
+        format!("[record]\nfolder = {folder:?}\nsegment_mb = 1\nwhen_full = \"{when_full}\"\n");
     world.write_settings(&more);
     let gateway = world.start_written(&[]);
     let strategy = world.start_strategy("first");
