@@ -40,6 +40,8 @@ pub enum Record {
     /// Write the market as the recorded gateway followed it to a file of rows: data for a backtest
     /// of another strategy (`taut import FILE --to npz`, `taut backtest --data`).
     Market(Market),
+    /// Write what passed on the sockets of the recorded gateway as packets (pcapng), for Wireshark.
+    Packets(Market),
     /// Copy a recording up to an entry into a new one: a run that ends there.
     Cut(Cut),
     /// Copy what can be believed of a damaged recording into a new one.
@@ -80,7 +82,7 @@ pub struct Merge {
     json: bool,
 }
 
-/// The market of a recording.
+/// What is written of a recording while it is done again.
 #[derive(Args, Debug)]
 pub struct Market {
     /// The folder of the recording.
@@ -89,7 +91,7 @@ pub struct Market {
     /// Of a gateway with `--fused`: the strategy's file that it was given, too
     #[arg(long, value_name = "FILE")]
     strategy: Option<PathBuf>,
-    /// The file, in the columns of `taut export`'s csv.
+    /// The file: of a market, in the columns of `taut export`'s csv.
     #[arg(short, long, value_name = "FILE")]
     out: PathBuf,
     /// Replace the file if it is there already.
@@ -146,7 +148,8 @@ pub fn run(what: &Record) -> Result<(), Failure> {
         Record::Info(Info { folder, at: Some(at), json }) => at_moment(folder, *at, *json),
         Record::Info(Info { folder, at: None, json }) => info(folder, *json),
         Record::Check(Check { folders }) => check(folders),
-        Record::Market(what) => market(what),
+        Record::Market(what) => written_again(what, Written::Market),
+        Record::Packets(what) => written_again(what, Written::Packets),
         Record::Merge(Merge { folders, json }) => merge::merge(folders, *json),
         Record::Cut(Cut { folder, to, out }) => {
             let to = &match to {
@@ -304,14 +307,18 @@ fn find(
     Ok(None)
 }
 
-/// Has the gateway follow its market again, and writes that down.
-fn market(what: &Market) -> Result<(), Failure> {
+/// Has the gateway do it all again, and writes something of that down.
+fn written_again(what: &Market, of: Written) -> Result<(), Failure> {
     let Market { folder, strategy, out, force } = what;
     let output = Output::new(out, *force, &[])?;
     let recording = open(folder)?;
     let file = output.create()?;
     let (rows, written) = Rows::new(file);
-    let recording = recording.writing_market(BufWriter::new(rows));
+    let into = BufWriter::new(rows);
+    let recording = match of {
+        Written::Market => recording.writing_market(into),
+        Written::Packets => recording.writing_packets(into).map_err(demo::failure)?,
+    };
     let found = replay::again(recording, strategy.as_deref())?;
     if let Some(divergence) = found.divergence {
         return Err(Failure::Run(format!("the replay differs, no file: {divergence}")));
@@ -319,7 +326,18 @@ fn market(what: &Market) -> Result<(), Failure> {
     let file = written.lock().ok().and_then(|mut file| file.take());
     let missing = || Failure::Run(format!("{}: it was not written", out.display()));
     let bytes = output.finish(file.ok_or_else(missing)?)?;
-    print(format!("{} rows, {bytes} bytes", found.market_rows.unwrap_or_default()))
+    let (count, called) = match of {
+        Written::Market => (found.market_rows, "rows"),
+        Written::Packets => (found.packets, "packets"),
+    };
+    print(format!("{} {called}, {bytes} bytes", count.unwrap_or_default()))
+}
+
+/// What is written.
+#[derive(Clone, Copy, Debug)]
+enum Written {
+    Market,
+    Packets,
 }
 
 /// A file that is written elsewhere, and put in its place here.

@@ -10,6 +10,7 @@ pub mod linux;
 pub mod sim;
 pub mod sim_host;
 pub mod taped;
+pub mod traffic;
 pub mod uring;
 
 use taut_sys::{

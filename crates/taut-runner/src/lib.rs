@@ -47,6 +47,7 @@ mod market_rows;
 mod mistakes;
 mod observer;
 mod outcome;
+mod packets;
 mod placement;
 mod reading;
 mod recording;

@@ -17,6 +17,7 @@ use toml::Table;
 use crate::build::Build;
 use crate::error::RunnerError;
 use crate::market_rows::{MarketRows, SharedRows};
+use crate::packets::{RunPackets, SharedPackets};
 use crate::reading;
 use crate::recording::{Head, What};
 use crate::replayed::{Held, Replayed};
@@ -41,6 +42,8 @@ pub struct Recording {
     limits: Option<Limits<'static>>,
     /// Where its market goes.
     market: Option<SharedRows>,
+    /// Where packets of what passed on its sockets go.
+    packets: Option<SharedPackets>,
 }
 
 impl Recording {
@@ -82,17 +85,8 @@ impl Recording {
             }
         };
         let (folder, progress) = (folder.to_owned(), Box::new(|_: &Held| ()));
-        Ok(Self {
-            folder,
-            reader,
-            head,
-            gateway,
-            began,
-            held,
-            progress,
-            limits: None,
-            market: None,
-        })
+        let (limits, market, packets) = (None, None, None);
+        Ok(Self { folder, reader, head, gateway, began, held, progress, limits, market, packets })
     }
 
     /// Shows what was read, some thousand entries at a time, while it is looked at or done again.
@@ -142,6 +136,20 @@ impl Recording {
     pub fn writing_market(self, out: impl Write + Send + 'static) -> Self {
         let rows = MarketRows::begin(Box::new(out), self.head.clock);
         Self { market: Some(Arc::new(Mutex::new(rows))), ..self }
+    }
+
+    /// Writes what passes on its sockets while it is done again, as packets of IP in a pcapng file,
+    /// each with the UTC of the turn of the gateway's loop in which it passed. Addresses that the
+    /// recording has not are made up, as are the packets that open and close streams. Of TLS there
+    /// is nothing: the recording has what was said within it. How many packets there are is in what
+    /// is [found](Replayed::packets).
+    ///
+    /// # Errors
+    /// What writing says.
+    pub fn writing_packets(self, out: impl Write + Send + 'static) -> Result<Self, RunnerError> {
+        let packets = RunPackets::begin(Box::new(out), self.name(), self.head.clock);
+        let packets = packets.map_err(|error| RunnerError::run(PACKETS, error))?;
+        Ok(Self { packets: Some(Arc::new(Mutex::new(packets))), ..self })
     }
 
     /// When it began: CLOCK_MONOTONIC, as entries have it, and UTC.
@@ -225,7 +233,8 @@ impl Recording {
         self,
         make: impl FnOnce(Start<P>) -> S,
     ) -> Result<Replayed, RunnerError> {
-        let Self { folder, mut reader, head, began, held, mut progress, limits, market, .. } = self;
+        let Self { folder, mut reader, head, began, held, mut progress, .. } = self;
+        let (limits, market, packets) = (self.limits, self.market, self.packets);
         let named =
             |what: &dyn fmt::Display| RunnerError::Run(format!("{}: {what}", folder.display()));
         let What::Run(run) = &head.what else {
@@ -246,14 +255,15 @@ impl Recording {
         };
         found.held.note(&frame, began);
         tape::begin_reading(bytes);
-        let (progress, rows) = (&mut *progress, market.clone());
-        let replaying =
-            Replaying { reader: &mut reader, began, found: &mut found, progress, limits, market };
+        let (progress, rows, passed) = (&mut *progress, market.clone(), packets.clone());
+        let (reader, into) = (&mut reader, &mut found);
+        let replaying = Replaying { reader, began, found: into, progress, limits, market, packets };
         let replayed = replay((run, head.clock), replaying, make);
         // A gateway that could not be built has left the tape on.
         let _ = tape::end_reading();
         replayed.map_err(|error| named(&error))?;
         found.market_rows = finish(rows)?;
+        found.packets = finish_packets(passed)?;
         Ok(found)
     }
 
@@ -268,7 +278,8 @@ impl Recording {
         make: impl FnOnce(Nanos) -> S,
     ) -> Result<Replayed, RunnerError> {
         let Self { folder, mut reader, head, gateway, began, held, .. } = self;
-        let (mut progress, limits, market) = (self.progress, self.limits, self.market);
+        let (mut progress, limits) = (self.progress, self.limits);
+        let (market, packets) = (self.market, self.packets);
         let named =
             |what: &dyn fmt::Display| RunnerError::Run(format!("{}: {what}", folder.display()));
         let run = gateway.ok_or_else(|| named(&"no gateway that ran by itself, but a run"))?;
@@ -288,15 +299,16 @@ impl Recording {
                 _ => return Err(ended()),
             }
         }
-        let (progress, rows) = (&mut *progress, market.clone());
-        let replaying =
-            Replaying { reader: &mut reader, began, found: &mut found, progress, limits, market };
+        let (progress, rows, passed) = (&mut *progress, market.clone(), packets.clone());
+        let (reader, into) = (&mut reader, &mut found);
+        let replaying = Replaying { reader, began, found: into, progress, limits, market, packets };
         let again = GatewayReplay { run, clock: head.clock, recovered, replaying };
         let replayed = service::replay(again, make);
         // A gateway that could not be built has left the tape on.
         let _ = tape::end_reading();
         replayed.map_err(|error| named(&error))?;
         found.market_rows = finish(rows)?;
+        found.packets = finish_packets(passed)?;
         Ok(found)
     }
 }
@@ -307,6 +319,16 @@ fn finish(rows: Option<SharedRows>) -> Result<Option<u64>, RunnerError> {
     let failed = |error: &dyn fmt::Display| RunnerError::run("the market's rows", error);
     let mut rows = rows.lock().map_err(|error| failed(&error))?;
     rows.finish().map(Some).map_err(|error| failed(&error))
+}
+
+const PACKETS: &str = "packets";
+
+/// Ends the packets, where there are some.
+fn finish_packets(packets: Option<SharedPackets>) -> Result<Option<u64>, RunnerError> {
+    let Some(packets) = packets else { return Ok(None) };
+    let failed = |error: &dyn fmt::Display| RunnerError::run(PACKETS, error);
+    let mut packets = packets.lock().map_err(|error| failed(&error))?;
+    packets.finish().map(Some).map_err(|error| failed(&error))
 }
 
 impl fmt::Debug for Recording {

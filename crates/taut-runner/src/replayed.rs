@@ -108,6 +108,8 @@ pub struct Replayed {
     pub what_if: Option<Judged>,
     /// How many rows of its market were written, where they were asked for.
     pub market_rows: Option<u64>,
+    /// How many packets of what passed were written, where they were asked for.
+    pub packets: Option<u64>,
     /// The entry behind which others were dropped: there the replay ends.
     pub gap: Option<u64>,
 }

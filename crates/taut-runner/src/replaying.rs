@@ -1,5 +1,6 @@
 //! A journal once more, entry by entry, up to its end or the first difference.
 
+use taut_io::TapedKernel;
 use taut_journal::{
     ATTENTION, COMMAND, Frame, GAP, HOUSEKEEPING, InputReader, JournalError, STATE, TURN,
 };
@@ -9,6 +10,7 @@ use taut_types::Nanos;
 
 use crate::error::RunnerError;
 use crate::market_rows::SharedRows;
+use crate::packets::{SharedPackets, witness};
 use crate::replayed::{Divergence, Held, Replayed};
 
 /// A journal behind the turn in which the gateway is built.
@@ -22,12 +24,22 @@ pub struct Replaying<'a> {
     pub limits: Option<Limits<'a>>,
     /// Where its market goes.
     pub market: Option<SharedRows>,
+    /// Where packets of what passed on its sockets go.
+    pub packets: Option<SharedPackets>,
 }
 
 /// The limits of a gateway of these sizes.
 pub type Limits<'a> = Box<dyn FnOnce(RiskSizes) -> RiskLimits + 'a>;
 
 impl Replaying<'_> {
+    /// A kernel that is none.
+    pub fn kernel<K>(&self) -> TapedKernel<K> {
+        match &self.packets {
+            None => TapedKernel::given(),
+            Some(packets) => TapedKernel::given().witnessed_by(witness(packets)),
+        }
+    }
+
     /// Ends the turn in which the gateway is built, which is read; whether it was built alike.
     pub fn end_building(&mut self) -> bool {
         let Err(difference) = tape::end_reading() else { return true };
@@ -42,11 +54,14 @@ impl Replaying<'_> {
         self,
         step: &mut dyn FnMut(&Frame<'_>) -> Result<(), String>,
     ) -> Result<(), RunnerError> {
-        let Self { reader, began, found, progress, .. } = self;
+        let Self { reader, began, found, progress, packets, .. } = self;
         let damaged = |error: JournalError| RunnerError::run("the recording", error);
         while let Some(frame) = reader.next_frame().map_err(damaged)? {
             found.held.note(&frame, began);
             found.held.show(progress);
+            if let Some(Ok(mut packets)) = packets.as_ref().map(|packets| packets.lock()) {
+                packets.set_time(frame.time);
+            }
             if frame.kind == GAP {
                 // What was not written down cannot be done again, nor what comes behind it.
                 found.gap = Some(frame.sequence);

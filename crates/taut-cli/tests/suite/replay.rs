@@ -220,6 +220,60 @@ fn the_market_of_a_recording_is_data_for_a_backtest() {
     assert_eq!(code, Some(0), "{out}{err}");
 }
 
+/// What tshark shows of a file, a line a packet; nothing where it is not installed.
+fn tshark(arguments: &[&str]) -> Option<String> {
+    let output = match Command::new("tshark").args(arguments).output() {
+        Ok(output) => output,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            println!("skipped: no tshark");
+            return None;
+        }
+        Err(error) => panic!("tshark: {error}"),
+    };
+    assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
+    Some(text(&output.stdout))
+}
+
+#[test]
+fn tshark_counts_in_the_packets_of_a_recording_what_the_run_counted() {
+    let (result, folder) = record(&["--mode", "fused"]);
+    let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    let (run, packets) = (path("run"), path("run.pcapng"));
+    let (code, out, err) = taut(&["record", "packets", &run, "--out", &packets]);
+    assert_eq!(code, Some(0), "{out}{err}");
+    let again = taut(&["record", "packets", &run, "--out", &packets]);
+    assert!(again.0 == Some(2) && again.2.contains("-f"), "{}", again.2);
+    let wrong = "tcp && (_ws.malformed || tcp.analysis.flags || tcp.checksum.status == 0 || \
+                 fix.checksum_bad == 1) || udp.checksum.status == 0";
+    let sums = ["-o", "tcp.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE"];
+    let Some(wrong) = tshark(&[&["-r", &packets, "-Y", wrong], &sums[..]].concat()) else { return };
+    assert_eq!(wrong, "", "nothing is malformed, lost or said twice");
+    let all = |filter: &str, fields: &[&str]| {
+        let fields: Vec<_> = fields.iter().flat_map(|field| ["-e", *field]).collect();
+        let arguments = [&["-r", &packets, "-Y", filter, "-T", "fields"], &fields[..]].concat();
+        tshark(&arguments).expect("it is there")
+    };
+    // A packet may have several messages.
+    let told = all("fix", &["fix.MsgType", "fix.ExecType"]);
+    let said = |kind: &str, column: usize| {
+        let of = |line: &'_ str| line.split('\t').nth(column).unwrap_or_default().to_owned();
+        let messages: Vec<_> = told.lines().map(of).collect();
+        messages.iter().flat_map(|line| line.split(',')).filter(|it| *it == kind).count() as u64
+    };
+    for (kind, column, counted) in [
+        ("D", 0, "orders"),
+        ("F", 0, "cancel_requests"),
+        ("9", 0, "cancel_rejects"),
+        ("0", 1, "acks"),
+        ("F", 1, "fills"),
+        ("4", 1, "cancels"),
+    ] {
+        assert_eq!(said(kind, column), count(&result, counted), "{kind} {counted}: {told}");
+    }
+    let datagrams = all("udp", &["frame.number"]).lines().count() as u64;
+    assert!(datagrams >= count(&result, "ticks"), "{datagrams} {result}");
+}
+
 #[test]
 fn other_limits_judge_the_same_requests() {
     let (run, folder) = record(&["--mode", "fused"]);

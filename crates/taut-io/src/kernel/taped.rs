@@ -15,6 +15,7 @@ use taut_sys::{
 };
 use taut_types::Nanos;
 
+use super::traffic::{Traffic, Witness};
 use super::{Adopted, Bell, Calls, Kernel, NOT_REAL, Received};
 
 /// Any kernel, and none: see the module.
@@ -26,6 +27,8 @@ pub struct TapedKernel<K> {
     hot: u64,
     /// Those whose bytes are sealed: how many there were is written down.
     sealed: u64,
+    /// Who sees what passes, of a kernel that is none.
+    witness: Option<Witness>,
 }
 
 /// Received bytes: the kernel's, and those of the tape.
@@ -60,13 +63,40 @@ impl<K> TapedKernel<K> {
     /// A kernel that can be written down.
     #[must_use]
     pub const fn live(kernel: K) -> Self {
-        Self { live: Some(kernel), calls: Calls { io: 0, idle: 0 }, hot: 0, sealed: 0 }
+        Self {
+            live: Some(kernel),
+            calls: Calls { io: 0, idle: 0 },
+            hot: 0,
+            sealed: 0,
+            witness: None,
+        }
     }
 
     /// None: every answer is the tape's.
     #[must_use]
     pub const fn given() -> Self {
-        Self { live: None, calls: Calls { io: 0, idle: 0 }, hot: 0, sealed: 0 }
+        Self { live: None, calls: Calls { io: 0, idle: 0 }, hot: 0, sealed: 0, witness: None }
+    }
+
+    /// The same, and somebody sees what passes: bytes that are not sealed, and whose they are.
+    #[must_use]
+    pub fn witnessed_by(self, witness: Witness) -> Self {
+        Self { witness: Some(witness), ..self }
+    }
+
+    fn witness(&mut self, traffic: Traffic<'_>) {
+        if let Some(witness) = &mut self.witness {
+            witness(traffic);
+        }
+    }
+
+    /// Shows what went out of a place.
+    fn witness_out(&mut self, place: u32, parts: &[&[u8]], taken: usize, to: Option<&SocketAddr>) {
+        if self.witness.is_some() && !is_in(self.sealed, place) {
+            let bytes = parts.concat();
+            let bytes = bytes.get(..taken).unwrap_or(&bytes);
+            self.witness(Traffic::Out { place, bytes, to: to.copied() });
+        }
     }
 
     /// The kernel below.
@@ -379,7 +409,11 @@ impl<K: Kernel> Kernel for TapedKernel<K> {
             _ => get_address(from).map(Some),
         };
         let act = |live: &mut K| live.accept(listener, stream, options);
-        self.asked(Heard::Opened, Call::Accept, stream, act, put, get)
+        let accepted = self.asked(Heard::Opened, Call::Accept, stream, act, put, get)?;
+        if let Some(peer) = &accepted {
+            self.witness(Traffic::Stream { place: stream, peer: Some(peer), is_accepted: true });
+        }
+        Ok(accepted)
     }
 
     fn connect(
@@ -396,7 +430,9 @@ impl<K: Kernel> Kernel for TapedKernel<K> {
             Some(if stands { ConnectProgress::Connected } else { ConnectProgress::Underway })
         };
         let act = |live: &mut K| live.connect(place, to, options);
-        self.asked(Heard::Opened, Call::Connect, place, act, put, get)
+        let progress = self.asked(Heard::Opened, Call::Connect, place, act, put, get)?;
+        self.witness(Traffic::Stream { place, peer: Some(to), is_accepted: false });
+        Ok(progress)
     }
 
     fn connect_result(&mut self, place: u32) -> Result<(), SysError> {
@@ -409,7 +445,9 @@ impl<K: Kernel> Kernel for TapedKernel<K> {
         at: &Address,
         options: &DatagramOptions,
     ) -> Result<(), SysError> {
-        self.done(Call::Datagram, place, |live| live.datagram(place, at, options))
+        self.done(Call::Datagram, place, |live| live.datagram(place, at, options))?;
+        self.witness(Traffic::Datagrams { place, at: Some(at) });
+        Ok(())
     }
 
     fn adopt(&mut self, place: u32, socket: Socket, adopted: Adopted) -> Result<(), SysError> {
@@ -419,7 +457,15 @@ impl<K: Kernel> Kernel for TapedKernel<K> {
             Adopted::Listener => Call::Listen,
             Adopted::Stream => Call::Connect,
         };
-        self.done(call, place, |live| live.adopt(place, socket, adopted))
+        self.done(call, place, |live| live.adopt(place, socket, adopted))?;
+        match adopted {
+            Adopted::Datagram { .. } => self.witness(Traffic::Datagrams { place, at: None }),
+            Adopted::Stream => {
+                self.witness(Traffic::Stream { place, peer: None, is_accepted: false });
+            }
+            Adopted::Listener => {}
+        }
+        Ok(())
     }
 
     fn socket(&self, place: u32) -> Result<&Socket, SysError> {
@@ -460,7 +506,13 @@ impl<K: Kernel> Kernel for TapedKernel<K> {
                 found.filter(|_| is_same)
             };
             let nothing = || Ok(Received::Nothing);
-            return tape::hear_or(Heard::Arrived, nothing, |_, _| (), get, nothing);
+            let found = tape::hear_or(Heard::Arrived, nothing, |_, _| (), get, nothing);
+            if let (Some(witness), false) = (&mut self.witness, is_sealed)
+                && let Ok(Received::Some { lease: TapedLease::Given(info), .. }) = &found
+            {
+                witness(Traffic::In { place, bytes: given, info: info.as_ref() });
+            }
+            return found;
         };
         let received = live.receive(place, own);
         if tape::is_writing() {
@@ -500,7 +552,11 @@ impl<K: Kernel> Kernel for TapedKernel<K> {
     fn send(&mut self, place: u32, parts: &[&[u8]]) -> Result<Option<usize>, SysError> {
         match &mut self.live {
             Some(live) if !tape::is_writing() => live.send(place, parts),
-            _ => self.sent(place, parts, |live| live.send(place, parts)),
+            _ => {
+                let taken = self.sent(place, parts, |live| live.send(place, parts))?;
+                self.witness_out(place, parts, taken.unwrap_or(0), None);
+                Ok(taken)
+            }
         }
     }
 
@@ -513,7 +569,11 @@ impl<K: Kernel> Kernel for TapedKernel<K> {
     ) -> Result<Option<usize>, SysError> {
         match &mut self.live {
             Some(live) if !tape::is_writing() => live.send_to(place, bytes, to),
-            _ => self.sent(place, &[bytes], |live| live.send_to(place, bytes, to)),
+            _ => {
+                let taken = self.sent(place, &[bytes], |live| live.send_to(place, bytes, to))?;
+                self.witness_out(place, &[bytes], taken.unwrap_or(0), to);
+                Ok(taken)
+            }
         }
     }
 
@@ -543,7 +603,14 @@ impl<K: Kernel> Kernel for TapedKernel<K> {
                 found.filter(|_| is_same)
             };
             let nothing = || Ok(Received::Nothing);
-            return tape::hear_or(Heard::Arrived, nothing, |_, _| (), get, nothing);
+            let found = tape::hear_or(Heard::Arrived, nothing, |_, _| (), get, nothing);
+            if let (Some(witness), false) = (&mut self.witness, is_sealed)
+                && let Ok(Received::Some { lease: length, .. }) = found
+            {
+                let bytes = into.get(..length).unwrap_or(&[]);
+                witness(Traffic::In { place, bytes, info: None });
+            }
+            return found;
         };
         let received = live.read(place, into);
         if tape::is_writing() {
@@ -578,7 +645,11 @@ impl<K: Kernel> Kernel for TapedKernel<K> {
         to: Option<&SocketAddr>,
     ) -> Result<usize, SysError> {
         let act = |live: &mut K| live.send_batch(place, datagrams, to).map(Some);
-        self.sent(place, datagrams, act).map(|sent| sent.unwrap_or(0))
+        let sent = self.sent(place, datagrams, act)?.unwrap_or(0);
+        for datagram in datagrams.iter().take(sent) {
+            self.witness_out(place, &[datagram], datagram.len(), to);
+        }
+        Ok(sent)
     }
 
     fn send_segmented(
@@ -589,7 +660,12 @@ impl<K: Kernel> Kernel for TapedKernel<K> {
         to: Option<&SocketAddr>,
     ) -> Result<usize, SysError> {
         let act = |live: &mut K| live.send_segmented(place, bytes, segment_bytes, to).map(Some);
-        self.sent(place, &[bytes], act).map(|sent| sent.unwrap_or(0))
+        let sent = self.sent(place, &[bytes], act)?.unwrap_or(0);
+        let segments = bytes.get(..sent).unwrap_or(bytes).chunks(segment_bytes.max(1).into());
+        for segment in segments {
+            self.witness_out(place, &[segment], segment.len(), to);
+        }
+        Ok(sent)
     }
 
     fn shut_down_send(&mut self, place: u32) -> Result<(), SysError> {
@@ -604,6 +680,7 @@ impl<K: Kernel> Kernel for TapedKernel<K> {
             Ok(())
         };
         let _ = self.done(Call::Close, place, act);
+        self.witness(Traffic::Closed { place });
     }
 
     fn set_hot(&mut self, place: u32, hot: bool) -> Result<(), SysError> {

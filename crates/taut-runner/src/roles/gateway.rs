@@ -267,7 +267,7 @@ impl<'m> Process<'_, 'm> {
                 let kernel = EpollKernel::new(SOURCES);
                 TapedKernel::live(kernel.map_err(|error| RunnerError::run("the kernel", error))?)
             }
-            Driver::Replaying(_) => TapedKernel::given(),
+            Driver::Replaying(replaying) => replaying.kernel(),
         };
         let input = market_data.input;
         let mut gateway =

@@ -3,7 +3,6 @@
 use std::sync::mpsc;
 
 use taut_gateway::{OrderHandler, OrderWriter, Owner, Regions, Strategy};
-use taut_io::TapedKernel;
 use taut_journal::{ATTENTION, COMMAND, Frame, HOUSEKEEPING, STATE, State, TURN};
 use taut_market_data::FeedHandler;
 use taut_ring::cell::CellWriter;
@@ -86,7 +85,7 @@ impl<W: Strategies> Connect for Builder<'_, W> {
         cell.set(&clock);
         let memory = Memory { regions: &regions, own: &shared.own, places: &places };
         let client = strategies.open(&memory, first_number(), now())?;
-        let (kernel, market) = (TapedKernel::given(), replaying.market.clone());
+        let (kernel, market) = (replaying.kernel(), replaying.market.clone());
         let built = build(&regions, kernel, client, connections, true, market)?;
         // Nobody asks and nobody listens.
         let ((_asks, asked), (answers, _)) = (mpsc::channel(), mpsc::channel());
@@ -99,7 +98,7 @@ impl<W: Strategies> Connect for Builder<'_, W> {
             let sizes = trading.gateway().risk().limits().sizes();
             trading.gateway().judge_by(limits(sizes));
         }
-        let Replaying { reader, began, found, progress, limits, market } = replaying;
+        let Replaying { reader, began, found, progress, limits, market, packets } = replaying;
         let rows = market.clone();
         let note = |trading: &mut Trading<'_, '_>| {
             if let Some(Ok(mut rows)) = rows.as_ref().map(|rows| rows.lock()) {
@@ -108,7 +107,7 @@ impl<W: Strategies> Connect for Builder<'_, W> {
         };
         note(&mut trading);
         let mut is_first = true;
-        Replaying { reader, began, found: &mut *found, progress, limits, market }.run(
+        Replaying { reader, began, found: &mut *found, progress, limits, market, packets }.run(
             &mut |frame| {
                 let done = step(&mut trading, frame, &mut is_first);
                 if frame.kind == ATTENTION {
