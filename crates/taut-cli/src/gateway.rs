@@ -43,6 +43,10 @@ pub struct Gateway {
     /// The strategy's file: its name in `[[strategies]]` and its parameters
     #[arg(long, value_name = "FILE", requires = "fused")]
     strategy: Option<PathBuf>,
+    /// Write down all that the gateway hears in this folder, which is new: `taut replay` does it
+    /// again. The file's key is `[record]`
+    #[arg(long, value_name = "DIR", requires = "config")]
+    record: Option<PathBuf>,
     #[command(subcommand)]
     verb: Option<Verb>,
 }
@@ -163,7 +167,11 @@ pub fn run(gateway: &Gateway) -> Result<(), Failure> {
         return verb.run();
     }
     let path = gateway.config.path("gateway")?;
-    let file = read(path, gateway.paper)?;
+    let mut file = read(path, gateway.paper)?;
+    if let Some(folder) = &gateway.record {
+        file = file.recorded_in(folder);
+        file.check().map_err(failure)?;
+    }
     let heard = |what: &str| terminal::tell(what);
     let Some(FusedStrategy::Touch) = gateway.fused else {
         return service::serve(&file, heard).map_err(failure);

@@ -1,23 +1,47 @@
 //! `taut record`: what a recording of a run holds, whether all of it can be believed, and parts of
-//! it. What makes one is `taut demo --record DIR`.
+//! it. What makes one is `taut demo --record DIR` and `taut gateway --record DIR`.
 
+mod merge;
+mod moment;
+
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
 use clap::{Args, Subcommand};
 use serde::Serialize;
-use taut_journal::{Copied, InputSettings, JournalError, copy_inputs};
-use taut_runner::{Held, Recording};
+use taut_fix::{Precision, StampCache};
+use taut_journal::{
+    Copied, Frame, InputReader, InputSettings, JournalError, copy_inputs, segment_name,
+};
+use taut_report::files::WholeFile;
+use taut_runner::{Build, Held, Recording};
+use taut_types::Nanos;
 
 use crate::demo;
 use crate::exit::Failure;
 use crate::progress::Progress;
+use crate::recorded::Output;
+use crate::replay;
 use crate::terminal::{print, print_json};
+use moment::Moment;
 
 /// Look at a recorded run, check it, cut it.
 #[derive(Subcommand, Debug)]
 pub enum Record {
     /// Say what a recording holds; exit code 1 when something in it cannot be believed.
     Info(Info),
+    /// Read all of some recordings; exit code 1 when one has something that cannot be believed, or
+    /// entries that were dropped.
+    Check(Check),
+    /// Print the entries of several recordings as one sequence, by their times in UTC: which
+    /// gateway did something when another one did.
+    Merge(Merge),
+    /// Write the market as the recorded gateway followed it to a file of rows: data for a backtest
+    /// of another strategy (`taut import FILE --to npz`, `taut backtest --data`).
+    Market(Market),
+    /// Write what passed on the sockets of the recorded gateway as packets (pcapng), for Wireshark.
+    Packets(Market),
     /// Copy a recording up to an entry into a new one: a run that ends there.
     Cut(Cut),
     /// Copy what can be believed of a damaged recording into a new one.
@@ -30,9 +54,66 @@ pub struct Info {
     /// The folder of the recording.
     #[arg(value_name = "DIR")]
     folder: PathBuf,
+    /// Say which entry was the first from this moment on, and where it is, by the time table:
+    /// `12.5s` from the beginning, or UTC such as 20261127-13:05:12.250
+    #[arg(long, value_name = "TIME", value_parser = Moment::parse)]
+    at: Option<Moment>,
     /// Print one line of JSON.
     #[arg(long)]
     json: bool,
+}
+
+/// Some recordings.
+#[derive(Args, Debug)]
+pub struct Check {
+    /// Their folders.
+    #[arg(value_name = "DIR", required = true)]
+    folders: Vec<PathBuf>,
+}
+
+/// Some recordings, as one sequence.
+#[derive(Args, Debug)]
+pub struct Merge {
+    /// Their folders.
+    #[arg(value_name = "DIR", required = true)]
+    folders: Vec<PathBuf>,
+    /// Print a line of JSON for each entry.
+    #[arg(long)]
+    json: bool,
+}
+
+/// What is written of a recording while it is done again.
+#[derive(Args, Debug)]
+pub struct Market {
+    /// The folder of the recording.
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+    /// Of a gateway with `--fused`: the strategy's file that it was given, too
+    #[arg(long, value_name = "FILE")]
+    strategy: Option<PathBuf>,
+    /// The file: of a market, in the columns of `taut export`'s csv.
+    #[arg(short, long, value_name = "FILE")]
+    out: PathBuf,
+    /// Replace the file if it is there already.
+    #[arg(short, long)]
+    force: bool,
+}
+
+/// The last entry of a part.
+#[derive(Clone, Copy, Debug)]
+enum End {
+    Entry(u64),
+    At(Moment),
+}
+
+impl End {
+    fn parse(text: &str) -> Result<Self, String> {
+        match text.parse() {
+            Ok(entry @ 2..) => Ok(Self::Entry(entry)),
+            Ok(_) => Err("at least entry 2: the first says what was recorded".to_owned()),
+            Err(_) => Moment::parse(text).map(Self::At).map_err(|it| format!("an entry, or {it}")),
+        }
+    }
 }
 
 /// A part of a recording.
@@ -41,9 +122,10 @@ pub struct Cut {
     /// The folder of the recording.
     #[arg(value_name = "DIR")]
     folder: PathBuf,
-    /// The last entry of the new one.
-    #[arg(long, value_name = "ENTRY", value_parser = clap::value_parser!(u64).range(2..))]
-    to: u64,
+    /// The last entry of the new one, or its time: `12.5s` from the beginning, or UTC such as
+    /// 20261127-13:05:12.250
+    #[arg(long, value_name = "ENTRY|TIME", value_parser = End::parse)]
+    to: End,
     /// The new folder.
     #[arg(short, long, value_name = "NEW")]
     out: PathBuf,
@@ -63,8 +145,17 @@ pub struct Repair {
 /// Does it.
 pub fn run(what: &Record) -> Result<(), Failure> {
     match what {
-        Record::Info(Info { folder, json }) => info(folder, *json),
+        Record::Info(Info { folder, at: Some(at), json }) => at_moment(folder, *at, *json),
+        Record::Info(Info { folder, at: None, json }) => info(folder, *json),
+        Record::Check(Check { folders }) => check(folders),
+        Record::Market(what) => written_again(what, Written::Market),
+        Record::Packets(what) => written_again(what, Written::Packets),
+        Record::Merge(Merge { folders, json }) => merge::merge(folders, *json),
         Record::Cut(Cut { folder, to, out }) => {
+            let to = &match to {
+                End::Entry(entry) => *entry,
+                End::At(moment) => last_entry(folder, *moment)?,
+            };
             let copied = copy(folder, out, Some(*to))?;
             if let Some(damage) = copied.damage {
                 let (folder, frames) = (folder.display(), copied.frames);
@@ -114,6 +205,7 @@ fn copy(from: &Path, to: &Path, last: Option<u64>) -> Result<Copied, Failure> {
 /// What a recording holds, as `--json` prints it.
 #[derive(Serialize)]
 pub struct Contents {
+    gateway: Option<String>,
     mode: &'static str,
     seconds: f64,
     entries: u64,
@@ -121,14 +213,17 @@ pub struct Contents {
     housekeeping: u64,
     commands: u64,
     states: u64,
+    dropped: u64,
     bytes: u64,
     unfinished: bool,
 }
 
 impl Contents {
     pub fn of(held: &Held) -> Self {
-        let Held { entries, turns, rounds, commands, states, bytes, unfinished, .. } = *held;
+        let Held { entries, turns, rounds, commands, states, .. } = *held;
+        let Held { dropped, bytes, unfinished, .. } = *held;
         Self {
+            gateway: held.gateway.clone(),
             mode: held.mode.name(),
             seconds: held.span.0 as f64 / 1e9,
             entries,
@@ -136,6 +231,7 @@ impl Contents {
             housekeeping: rounds,
             commands,
             states,
+            dropped,
             bytes,
             unfinished,
         }
@@ -144,14 +240,154 @@ impl Contents {
 
 #[derive(Serialize)]
 struct Report<'a> {
-    build: &'a str,
+    #[serde(flatten)]
+    build: &'a Build,
     #[serde(flatten)]
     contents: Contents,
 }
 
+/// Where an entry is, as `--json` prints it.
+#[derive(Serialize)]
+struct Found {
+    entry: u64,
+    utc_ns: i64,
+    seconds: f64,
+    segment: u32,
+    offset: u64,
+}
+
+/// Says which entry was the first from a moment on.
+fn at_moment(folder: &Path, at: Moment, is_json: bool) -> Result<(), Failure> {
+    let recording = open(folder)?;
+    let (time, (began, _)) = (at.of(&recording), recording.began());
+    let found = find(folder, time, |frame| frame.time >= time)?;
+    let Some((frame, (segment, offset))) = found else {
+        let said = format!("{}: it has no entry from then on", folder.display());
+        return Err(Failure::Run(said));
+    };
+    let (entry, time) = frame;
+    let (utc, seconds) = (recording.utc_at(time), time.since(began).0 as f64 / 1e9);
+    if is_json {
+        return print_json(&Found { entry, utc_ns: utc.0, seconds, segment, offset });
+    }
+    let (stamp, name) = (StampCache::new(Precision::Micros).text(utc), segment_name(segment));
+    let stamp = stamp.as_str();
+    print(format!("entry {entry}, {stamp} UTC, {seconds:.6} s: {name} at byte {offset}"))
+}
+
+/// The last entry at a moment.
+fn last_entry(folder: &Path, at: Moment) -> Result<u64, Failure> {
+    let time = at.of(&open(folder)?);
+    let behind = find(folder, time, |frame| frame.time > time)?;
+    match behind {
+        Some(((entry, _), _)) if entry > 2 => Ok(entry - 1),
+        Some(_) => {
+            let said = format!("--to: {} begins later", folder.display());
+            Err(Failure::Usage(said))
+        }
+        None => Ok(u64::MAX),
+    }
+}
+
+type Place = ((u64, Nanos), (u32, u64));
+
+/// The first entry of which this is so, looked for from a time on: number, time, segment, byte.
+fn find(
+    folder: &Path,
+    time: Nanos,
+    is_it: impl Fn(&Frame<'_>) -> bool,
+) -> Result<Option<Place>, Failure> {
+    let failed = |error| Failure::run(&folder.display().to_string(), error);
+    let mut reader = InputReader::open_before(folder, time).map_err(failed)?;
+    while let Some(frame) = reader.next_frame().map_err(failed)? {
+        if is_it(&frame) {
+            return Ok(Some(((frame.sequence, frame.time), frame.at)));
+        }
+    }
+    Ok(None)
+}
+
+/// Has the gateway do it all again, and writes something of that down.
+fn written_again(what: &Market, of: Written) -> Result<(), Failure> {
+    let Market { folder, strategy, out, force } = what;
+    let output = Output::new(out, *force, &[])?;
+    let recording = open(folder)?;
+    let file = output.create()?;
+    let (rows, written) = Rows::new(file);
+    let into = BufWriter::new(rows);
+    let recording = match of {
+        Written::Market => recording.writing_market(into),
+        Written::Packets => recording.writing_packets(into).map_err(demo::failure)?,
+    };
+    let found = replay::again(recording, strategy.as_deref())?;
+    if let Some(divergence) = found.divergence {
+        return Err(Failure::Run(format!("the replay differs, no file: {divergence}")));
+    }
+    let file = written.lock().ok().and_then(|mut file| file.take());
+    let missing = || Failure::Run(format!("{}: it was not written", out.display()));
+    let bytes = output.finish(file.ok_or_else(missing)?)?;
+    let (count, called) = match of {
+        Written::Market => (found.market_rows, "rows"),
+        Written::Packets => (found.packets, "packets"),
+    };
+    print(format!("{} {called}, {bytes} bytes", count.unwrap_or_default()))
+}
+
+/// What is written.
+#[derive(Clone, Copy, Debug)]
+enum Written {
+    Market,
+    Packets,
+}
+
+/// A file that is written elsewhere, and put in its place here.
+struct Rows(Arc<Mutex<Option<WholeFile>>>);
+
+impl Rows {
+    fn new(file: WholeFile) -> (Self, Arc<Mutex<Option<WholeFile>>>) {
+        let file = Arc::new(Mutex::new(Some(file)));
+        (Self(Arc::clone(&file)), file)
+    }
+
+    fn with<T>(&self, act: impl FnOnce(&mut WholeFile) -> io::Result<T>) -> io::Result<T> {
+        let mut file = self.0.lock().map_err(|_| io::Error::other("it is lost"))?;
+        act(file.as_mut().ok_or_else(|| io::Error::other("it is finished"))?)
+    }
+}
+
+impl Write for Rows {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.with(|file| file.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.with(io::Write::flush)
+    }
+}
+
+/// Reads all of some recordings.
+fn check(folders: &[PathBuf]) -> Result<(), Failure> {
+    let mut wrong = Vec::new();
+    for folder in folders {
+        let path = folder.display();
+        match open(folder)?.look() {
+            Ok(held) if held.dropped > 0 => {
+                wrong.push(format!("{path}: {} entries were dropped", held.dropped));
+            }
+            Ok(held) => {
+                let end =
+                    if held.unfinished { ", cut off where its process was killed" } else { "" };
+                print(format!("{path}: {} entries are right{end}", held.entries))?;
+            }
+            Err(error) => wrong.push(error.to_string()),
+        }
+    }
+    if wrong.is_empty() { Ok(()) } else { Err(Failure::Run(wrong.join("\n"))) }
+}
+
 fn info(folder: &Path, is_json: bool) -> Result<(), Failure> {
     let recording = open(folder)?;
-    let build = recording.build().to_owned();
+    let build = recording.build().clone();
     let held = recording.look().map_err(demo::failure)?;
     if is_json {
         return print_json(&Report { build: &build, contents: Contents::of(&held) });

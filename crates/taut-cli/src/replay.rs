@@ -1,20 +1,22 @@
 //! `taut replay`: a recorded run once more, held against itself.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde::Serialize;
-use taut_runner::Replayed;
+use taut_gateway::TouchStrategy;
+use taut_runner::{Recording, Replayed};
 use taut_sys::monotonic;
 
 use crate::demo;
 use crate::exit::Failure;
 use crate::record::{self, Contents};
-use crate::terminal::{print, print_json};
+use crate::strategy::fused_touch;
+use crate::terminal::{print, print_json, tell};
 
 /// Do a recorded run once more and compare all that the gateway sends and comes to.
 ///
-/// `taut demo --record DIR` writes down what the gateway hears: packets, answers, times, the
+/// `taut demo --record DIR` and `taut gateway --record DIR` write down what the gateway hears: packets, answers, times, the
 /// requests of a strategy in another process. Here the same gateway is given the same, without a
 /// network and without a clock. The exit code is 1 when anything that it sends, tells a strategy or
 /// comes to differs from what was recorded; the first difference is shown.
@@ -26,6 +28,13 @@ pub struct Arguments {
     /// Compare with what was recorded: what happens without the flag, too.
     #[arg(long)]
     verify: bool,
+    /// Judge each request by the limits in this file, too, and say which would have been refused:
+    /// `[risk]`, `[[symbols]]`, `[[users]]`, `[[accounts]]` as a gateway's file has them
+    #[arg(long, value_name = "FILE")]
+    limits: Option<PathBuf>,
+    /// Of a gateway with `--fused`: the strategy's file that it was given, too
+    #[arg(long, value_name = "FILE")]
+    strategy: Option<PathBuf>,
     /// Print one line of JSON.
     #[arg(long)]
     json: bool,
@@ -41,6 +50,23 @@ struct Report {
     requests_compared: Option<u64>,
     replayed_in_seconds: f64,
     difference: Option<Difference>,
+    dropped_after: Option<u64>,
+    what_if: Option<WhatIf>,
+}
+
+/// What other limits say.
+#[derive(Serialize)]
+struct WhatIf {
+    requests: u64,
+    refused: u64,
+    reasons: Vec<Reason>,
+    first: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Reason {
+    reason: String,
+    requests: u64,
 }
 
 #[derive(Serialize)]
@@ -53,9 +79,15 @@ struct Difference {
 
 /// Does it.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let recording = record::open(&arguments.folder)?;
+    let mut recording = record::open(&arguments.folder)?;
+    if let Some(file) = &arguments.limits {
+        recording = recording.judged_by(file).map_err(demo::failure)?;
+    }
+    if let Some(other) = recording.other_build() {
+        tell(&format!("{other}: it may decide otherwise"));
+    }
     let start = monotonic();
-    let found = recording.verify(demo::strategy).map_err(demo::failure)?;
+    let found = again(recording, arguments.strategy.as_deref())?;
     let seconds = monotonic().since(start).0 as f64 / 1e9;
     if arguments.json {
         print_json(&report(&found, seconds))?;
@@ -66,6 +98,18 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         None => Ok(()),
         Some(divergence) => Err(Failure::Run(format!("the replay differs: {divergence}"))),
     }
+}
+
+/// Does a recording again, with the strategy that was in the gateway's thread: taut's own.
+pub fn again(recording: Recording, strategy: Option<&Path>) -> Result<Replayed, Failure> {
+    let found = match recording.settings() {
+        Some(_) => recording.verify(demo::strategy),
+        None => {
+            let (_, config) = fused_touch(strategy)?;
+            recording.verify_gateway(|now| TouchStrategy::new(config, now))
+        }
+    };
+    found.map_err(demo::failure)
 }
 
 fn report(found: &Replayed, seconds: f64) -> Report {
@@ -80,6 +124,17 @@ fn report(found: &Replayed, seconds: f64) -> Report {
             seconds: divergence.at.0 as f64 / 1e9,
             doing: divergence.doing,
             what: divergence.what.clone(),
+        }),
+        dropped_after: found.gap,
+        what_if: found.what_if.as_ref().map(|judged| WhatIf {
+            requests: judged.judged,
+            refused: judged.refused_in_all(),
+            reasons: judged
+                .refused
+                .iter()
+                .map(|(reason, requests)| Reason { reason: reason.clone(), requests: *requests })
+                .collect(),
+            first: judged.first.clone(),
         }),
     }
 }

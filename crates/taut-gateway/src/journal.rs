@@ -5,15 +5,63 @@ use taut_oms::{
     Change, ExecId, Latched, Order, OrderEvent, OrderState, OrderTable, Owner, Position,
     PositionKey, Report, RequestKind, Traded, Trouble,
 };
+use taut_sys::tape::{self, Heard};
 use taut_types::{ClientOrderId, ContractKind, Instrument, Lots, Nanos, RequestId};
 
 use crate::message::Refusal;
 
+/// Where a gateway's order journal is written.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum OrderWriter {
+    /// To its folder.
+    Journal(Writer),
+    /// Nowhere: what became of each entry is on the thread's [tape](taut_sys::tape).
+    Replayed,
+}
+
+impl From<Writer> for OrderWriter {
+    fn from(writer: Writer) -> Self {
+        Self::Journal(writer)
+    }
+}
+
+/// What became of an entry.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Kept {
+    #[default]
+    Written,
+    /// The request may leave all the same.
+    Unwritten,
+    /// It must not.
+    Refused,
+}
+
+impl OrderWriter {
+    /// Has something written; what became of it.
+    #[inline]
+    fn keep(&mut self, write: impl FnOnce(&mut Writer) -> Kept) -> Kept {
+        let ask = || match self {
+            Self::Journal(writer) => write(writer),
+            Self::Replayed => Kept::Written,
+        };
+        let known = [Kept::Written, Kept::Unwritten, Kept::Refused];
+        tape::hear(
+            Heard::Kept,
+            ask,
+            |kept, on| on.number(*kept as u64),
+            |from| known.get(usize::try_from(from.number()?).ok()?).copied(),
+        )
+    }
+}
+
 /// The journal of a gateway, or none: then nothing is written down, and everything may leave.
 #[derive(Debug, Default)]
 pub(crate) struct OrderJournal {
-    writer: Option<Writer>,
+    writer: Option<OrderWriter>,
     missed: u64,
+    /// Requests that left without being written down, as the settings let them.
+    unjournalled: u64,
     /// Orders of which something is missed: they are written down anew when there is room again.
     behind: Vec<ClientOrderId>,
     /// What is stopped is missed, and written down anew as well.
@@ -24,18 +72,23 @@ pub(crate) struct OrderJournal {
     inverse: Vec<bool>,
 }
 
+const fn written(is_written: bool) -> Kept {
+    if is_written { Kept::Written } else { Kept::Unwritten }
+}
+
 /// Something of so many orders may be missed without the journal going wrong.
 const BEHIND_MAX: usize = 4_096;
 
 impl OrderJournal {
     /// Of these instruments, with room for so many.
-    pub(crate) fn new(writer: Writer, instruments: &[Instrument], capacity: usize) -> Self {
+    pub(crate) fn new(writer: OrderWriter, instruments: &[Instrument], capacity: usize) -> Self {
         let behind = Vec::with_capacity(BEHIND_MAX);
         let mut inverse = Vec::with_capacity(capacity);
         inverse.extend(instruments.iter().map(|it| it.kind() == ContractKind::Inverse));
         Self {
             writer: Some(writer),
             missed: 0,
+            unjournalled: 0,
             behind,
             misses_kills: false,
             misses_day: false,
@@ -60,13 +113,16 @@ impl OrderJournal {
 
     /// What is not in the journal and should be: reports, and requests that left all the same.
     pub(crate) fn missed(&self) -> u64 {
-        self.missed + self.writer.as_ref().map_or(0, Writer::unjournalled)
+        self.missed + self.unjournalled
     }
 
     /// Whether all of it is safe from a power cut, where it is to be before a request leaves.
     #[cfg(test)]
     pub(crate) fn is_committed(&self) -> bool {
-        self.writer.as_ref().is_none_or(Writer::is_committed)
+        match &self.writer {
+            Some(OrderWriter::Journal(writer)) => writer.is_committed(),
+            _ => true,
+        }
     }
 
     /// A request is about to leave; it must not when it is refused.
@@ -94,7 +150,8 @@ impl OrderJournal {
     /// Makes requests that are about to leave safe, where they are to be. They leave in any case.
     pub(crate) fn commit(&mut self) {
         if let Some(writer) = &mut self.writer {
-            self.missed += u64::from(writer.commit().is_err());
+            let kept = writer.keep(|writer| written(writer.commit().is_ok()));
+            self.missed += u64::from(kept != Kept::Written);
         }
     }
 
@@ -105,11 +162,20 @@ impl OrderJournal {
         admit: impl FnOnce(&mut Writer) -> Result<(), JournalError>,
     ) -> Result<(), Refusal> {
         let Some(writer) = &mut self.writer else { return Ok(()) };
-        let unjournalled = writer.unjournalled();
-        admit(writer).map_err(|_| Refusal::Journal)?;
-        if writer.unjournalled() != unjournalled {
-            self.is_behind_with(order);
+        let kept = writer.keep(|writer| {
+            let unjournalled = writer.unjournalled();
+            match admit(writer) {
+                Ok(()) => written(writer.unjournalled() == unjournalled),
+                Err(_) => Kept::Refused,
+            }
+        });
+        match kept {
+            Kept::Written => return Ok(()),
+            Kept::Unwritten => {}
+            Kept::Refused => return Err(Refusal::Journal),
         }
+        self.unjournalled += 1;
+        self.is_behind_with(order);
         Ok(())
     }
 
@@ -124,7 +190,8 @@ impl OrderJournal {
     #[inline]
     pub(crate) fn note(&mut self, utc: Nanos, entry: impl FnOnce() -> Entry) {
         if let Some(writer) = &mut self.writer {
-            self.missed += u64::from(writer.append(utc, &entry()).is_err());
+            let kept = writer.keep(|writer| written(writer.append(utc, &entry()).is_ok()));
+            self.missed += u64::from(kept != Kept::Written);
         }
     }
 

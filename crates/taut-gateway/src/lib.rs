@@ -75,6 +75,7 @@ pub use fused::FusedClient;
 pub use gateway::Gateway;
 pub use hub::{Hub, RequestDifference, SlotId, WhenGone};
 pub use info::EventInfo;
+pub use journal::OrderWriter;
 pub use message::{
     GatewayEvent, GatewayStatus, KilledScopes, OpenOrder, OrderFilter, OrderUpdate, Position,
     Refusal, Request, RequestKind, SessionPhase, TickStamps, UpdateKind, VenueReject,
@@ -95,6 +96,7 @@ pub use order_entry::handler::{
 pub use order_entry::okx::{
     OkxOrderSettings, OkxSecret, OkxWs, SelfTrade as OkxSelfTrade, TradeMode as OkxTradeMode,
 };
+pub use order_entry::what_if::WhatIf;
 pub use owner::Owner;
 pub use quotes::{MassQuoted, Quote, Quotes};
 pub use regions::{Regions, StrategyRegions, Views};

@@ -27,6 +27,7 @@ mod recovery;
 mod requests;
 mod sent;
 mod waiting;
+pub mod what_if;
 pub mod wire;
 
 use std::collections::BTreeMap;
@@ -59,6 +60,7 @@ use copies::Copies;
 use handler::{NotSent, OrderHandler, OrderMessage};
 use reconcile::Reconcile;
 use waiting::WaitingCancels;
+use what_if::WhatIf;
 use wire::{Gone, Unwrapped, Wire};
 
 /// How long the venue may take to accept the connection.
@@ -130,6 +132,8 @@ pub(crate) struct OrderSession<H> {
     waiting_cancels: WaitingCancels,
     reports: Reports,
     journal: OrderJournal,
+    /// Other limits that requests are judged by, too.
+    what_if: Option<Box<WhatIf>>,
     reconcile: Reconcile,
     comparison: Comparison,
     comparisons: PositionComparisons,

@@ -233,6 +233,14 @@ impl<K: Kernel> Io<K> {
         Ok(self.kernel.set_hot(source.index, hot)?)
     }
 
+    /// The bytes of a stream are sealed from here on: whoever opens them writes down what they say
+    /// ([`Kernel::seal`]). A stale handle has none.
+    pub fn seal(&mut self, stream: Handle) {
+        if self.sources.get(stream).is_ok() {
+            self.kernel.seal(stream.index);
+        }
+    }
+
     /// Starts to receive: every arrival completes, until it is cancelled, fails, or ends.
     ///
     /// # Errors

@@ -92,6 +92,7 @@ pub use kernel::epoll::EpollKernel;
 pub use kernel::sim::{SimBell, SimBuffers, SimConfig, SimKernel};
 pub use kernel::sim_host::{SimHost, SimNetwork};
 pub use kernel::taped::{TapedBell, TapedBuffers, TapedKernel, TapedLease};
+pub use kernel::traffic::{Traffic, Witness};
 pub use kernel::uring::{UringKernel, UringRefused};
 pub use kernel::{Adopted, Bell, Calls, Kernel, Received};
 pub use post::Poster;

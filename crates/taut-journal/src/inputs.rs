@@ -11,8 +11,10 @@
 //! - [`InputKeeper::turn`], on another thread, makes the next segment and cuts what was left empty
 //!   at the end.
 //! - [`InputReader`] reads the frames in their order and believes those with a right sum and the
-//!   number that is due. A frame that was never finished ends the journal; whatever else is wrong,
-//!   and anything right behind it, is told as [`Damage`](crate::Damage).
+//!   number that is due. A frame that is not right ends the journal, as a process that was killed or
+//!   a power cut leaves it; with a right one of a later number behind it, that is rot, and is told
+//!   as [`Damage`](crate::Damage) with its file and byte. A time table beside the segments leads to
+//!   a time without reading all before it.
 //!
 //! ```
 //! use taut_journal::{InputReader, InputSettings, Inputs, TURN};
@@ -38,10 +40,12 @@ mod frame;
 mod header;
 mod reader;
 mod segment;
+mod times;
 mod writer;
 
 pub use copy::{Copied, copy_inputs};
 pub use reader::{Frame, InputReader, InputsTail};
+pub use times::InputPlace;
 pub use writer::{InputKeeper, InputSettings, InputWriter, Inputs};
 
 /// The kind of a frame that says what the run was: the first one.
@@ -54,3 +58,10 @@ pub const HOUSEKEEPING: u16 = 3;
 pub const COMMAND: u16 = 4;
 /// The kind of a frame that holds what the gateway had come to.
 pub const STATE: u16 = 5;
+/// The kind of a frame that is a round of all that is done beside the gateway's own housekeeping:
+/// commands, signals, dead man's timers.
+pub const ATTENTION: u16 = 6;
+/// The kind of a frame that holds what the order journal recovered: behind the first one.
+pub const RECOVERED: u16 = 7;
+/// The kind of a frame that stands where frames were dropped: how many.
+pub const GAP: u16 = 8;

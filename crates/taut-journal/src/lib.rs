@@ -76,8 +76,8 @@ pub use entry::{Asked, Entry, Fill, LOT_VALUE, OrderRecord, VenueId};
 pub use error::{Damage, JournalError, What, segment_name};
 pub use housekeeper::{Housekeeper, Turn};
 pub use inputs::{
-    COMMAND, Copied, Frame, HOUSEKEEPING, InputKeeper, InputReader, InputSettings, InputWriter,
-    Inputs, InputsTail, RUN, STATE, TURN, copy_inputs,
+    ATTENTION, COMMAND, Copied, Frame, GAP, HOUSEKEEPING, InputKeeper, InputPlace, InputReader,
+    InputSettings, InputWriter, Inputs, InputsTail, RECOVERED, RUN, STATE, TURN, copy_inputs,
 };
 pub use journal::Journal;
 pub use lock::writing_process;

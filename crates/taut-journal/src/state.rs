@@ -6,6 +6,7 @@ use taut_oms::{Amount, Owner, Position, PositionKey};
 use taut_types::{AccountId, ClientOrderId, InstrumentId, Lots, RequestId};
 
 use crate::entry::{Asked, Entry, Fill, LOT_VALUE, OrderRecord};
+use crate::pack::PAYLOAD_WORDS_MAX;
 
 /// A request that has no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -208,6 +209,40 @@ impl State {
         let executions = self.executions.iter().map(|fill| Entry::Execution(*fill));
         let end = core::iter::once(Entry::CheckpointEnd { as_of: self.as_of });
         highest.chain(orders).chain(positions).chain(day).chain(killed).chain(executions).chain(end)
+    }
+
+    /// All of it in bytes, for [`State::from_bytes`]: of each entry of a checkpoint its kind, how
+    /// many words it has, and the words, little-endian.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for entry in self.checkpoint() {
+            let mut words = [0; PAYLOAD_WORDS_MAX];
+            let (kind, length) = entry.pack(&mut words);
+            bytes.extend_from_slice(&kind.to_le_bytes());
+            bytes.extend_from_slice(&(length as u16).to_le_bytes());
+            for word in words.iter().take(length) {
+                bytes.extend_from_slice(&word.to_le_bytes());
+            }
+        }
+        bytes
+    }
+
+    /// What [`State::to_bytes`] gave; nothing when that is not what these are.
+    #[must_use]
+    pub fn from_bytes(mut bytes: &[u8]) -> Option<Self> {
+        let mut state = Self::default();
+        while !bytes.is_empty() {
+            let (kind, rest) = bytes.split_first_chunk()?;
+            let (length, rest) = rest.split_first_chunk()?;
+            let length = usize::from(u16::from_le_bytes(*length));
+            let (payload, rest) = rest.split_at_checked(8 * length)?;
+            let (words, _) = payload.as_chunks::<8>();
+            let words: Vec<u64> = words.iter().map(|word| u64::from_le_bytes(*word)).collect();
+            state.apply(&Entry::unpack(u16::from_le_bytes(*kind), &words)?, usize::MAX);
+            bytes = rest;
+        }
+        Some(state)
     }
 
     fn used(&mut self, order: ClientOrderId) {

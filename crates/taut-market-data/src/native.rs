@@ -59,6 +59,9 @@ mod transaction;
 mod value;
 mod writer;
 
+/// The schema of these messages.
+pub const SCHEMA: &str = include_str!("../schema/taut-market-data.xml");
+
 pub use block::{InstrumentDefinition, SnapshotBegin, SnapshotEnd, SnapshotPart};
 pub use book::Book;
 pub use error::{NativeConfigError, SbeError};

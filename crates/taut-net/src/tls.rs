@@ -14,8 +14,9 @@
 //! line.
 
 mod config;
+mod session;
 
-use std::io::{ErrorKind, Read, Write};
+use std::io::ErrorKind;
 
 use rustls::pki_types::ServerName;
 use rustls::{AlertDescription, ClientConnection, Connection, HandshakeKind, ServerConnection};
@@ -25,6 +26,7 @@ use taut_types::Nanos;
 use crate::certificate::CertificateFault;
 use crate::error::NetError;
 pub use config::{TlsClientConfig, TlsServerConfig, system_roots};
+use session::Session;
 
 /// What one completion can decrypt to: a receive takes 64 KiB at most, and the rest of a record may
 /// wait before it.
@@ -82,7 +84,7 @@ enum Hello {
 /// TLS over one stream.
 pub struct TlsStream {
     stream: Handle,
-    session: Connection,
+    session: Session,
     phase: Phase,
     plain: ByteBuffer,
     /// Bytes of `plain` that the last event lent out.
@@ -114,9 +116,9 @@ impl TlsStream {
     ) -> Result<Self, NetError> {
         let name = ServerName::try_from(server_name.to_owned());
         let name = name.map_err(|_| NetError::MalformedTarget)?;
-        let session = ClientConnection::new(config.shared(), name);
-        let session = session.map_err(|_| NetError::TlsConfig)?;
-        Self::start(io, stream, Connection::Client(session), deadline)
+        let begin = || ClientConnection::new(config.shared(), name).map(Connection::Client);
+        let session = Session::client(begin).ok_or(NetError::TlsConfig)?;
+        Self::start(io, stream, session, deadline)
     }
 
     /// Starts the server's handshake on an accepted stream, to end by `deadline`.
@@ -130,18 +132,18 @@ impl TlsStream {
         deadline: Nanos,
     ) -> Result<Self, NetError> {
         let session = ServerConnection::new(config.shared()).map_err(|_| NetError::TlsConfig)?;
-        Self::start(io, stream, Connection::Server(session), deadline)
+        Self::start(io, stream, Session::server(Connection::Server(session)), deadline)
     }
 
     fn start<K: Kernel>(
         io: &mut Io<K>,
         stream: Handle,
-        mut session: Connection,
+        session: Session,
         deadline: Nanos,
     ) -> Result<Self, NetError> {
+        io.seal(stream);
         io.receive(stream)?;
         io.set_receive_deadline(stream, Some(deadline))?;
-        session.set_buffer_limit(None);
         let mut tls = Self {
             stream,
             session,
@@ -169,13 +171,13 @@ impl TlsStream {
     /// The application protocol that was agreed on.
     #[must_use]
     pub fn protocol(&self) -> Option<&[u8]> {
-        self.session.alpn_protocol()
+        self.session.live().and_then(|session| session.alpn_protocol())
     }
 
     /// Whether the handshake resumed an earlier session, which saves the certificates.
     #[must_use]
     pub fn is_resumed(&self) -> bool {
-        self.session.handshake_kind() == Some(HandshakeKind::Resumed)
+        self.handshake_kind() == Some(HandshakeKind::Resumed)
     }
 
     /// Takes a completion; false when it is another source's.
@@ -236,9 +238,9 @@ impl TlsStream {
             return Err(NetError::Io(IoError::Limit(Limit::WriteBytes)));
         }
         // Without a limit of its own, the session takes everything.
-        let taken = self.session.writer().write_all(bytes);
+        let is_taken = self.session.write(bytes);
         self.flush(io);
-        taken.map_err(|_| NetError::TlsViolation)
+        if is_taken { Ok(()) } else { Err(NetError::TlsViolation) }
     }
 
     /// Ends the stream as TLS ends: what was written leaves, then `close_notify`, then the end; the
@@ -263,7 +265,7 @@ impl TlsStream {
         // What the owner did not ask for is gone, as with any other completion.
         self.plain.consume(self.plain.readable().len());
         self.lent = 0;
-        let is_server = matches!(self.session, Connection::Server(_));
+        let is_server = self.session.is_server();
         if is_server && self.hello == Hello::None && io.peer_has_ended(self.stream) {
             // A client began a handshake and left: that is not worth a signature.
             (self.peer_ended, self.refused) = (true, true);
@@ -271,16 +273,16 @@ impl TlsStream {
         }
         while !bytes.is_empty() && !self.refused {
             match self.session.read_tls(&mut bytes) {
-                Ok(0) => break,
-                Ok(_) => {}
-                Err(_) => return self.fail(io, NetError::TlsViolation),
+                Some(0) => break,
+                Some(_) => {}
+                None => return self.fail(io, NetError::TlsViolation),
             }
-            if let Err(error) = self.session.process_new_packets() {
+            if let Err(error) = self.session.process() {
                 if self.phase != Phase::Handshaking {
                     // What stood before it was sealed, and may say why.
                     self.take_plain();
                 }
-                return self.fail(io, fault(&error));
+                return self.fail(io, error.map_or(NetError::TlsViolation, |it| fault(&it)));
             }
             self.take_plain();
         }
@@ -300,9 +302,13 @@ impl TlsStream {
         self.flush(io);
     }
 
+    fn handshake_kind(&self) -> Option<HandshakeKind> {
+        self.session.live().and_then(|session| session.handshake_kind())
+    }
+
     /// How far the hello has come, now that something was read of it.
     fn hello_after(&self) -> Hello {
-        let kind = self.session.handshake_kind();
+        let kind = self.handshake_kind();
         let was_asked_again = kind == Some(HandshakeKind::FullWithHelloRetryRequest);
         match self.session.wants_write() {
             true if was_asked_again && self.hello != Hello::AskedAgain => Hello::AskedAgain,
@@ -314,7 +320,7 @@ impl TlsStream {
 
     fn take_plain(&mut self) {
         loop {
-            match self.session.reader().read(self.plain.spare()) {
+            match self.session.read(self.plain.spare()) {
                 Ok(0) => {
                     if !core::mem::replace(&mut self.peer_ended, true) {
                         self.end_with(TlsEvent::Ended);
@@ -326,7 +332,7 @@ impl TlsStream {
                     self.plain.commit_all();
                 }
                 // Nothing more is decrypted; a cut stream is told by the loop.
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(ErrorKind::Interrupted) => {}
                 Err(_) => return,
             }
         }
@@ -354,7 +360,7 @@ impl TlsStream {
     fn flush<K: Kernel>(&mut self, io: &mut Io<K>) {
         loop {
             while self.session.wants_write() && self.cipher.free() > 0 {
-                if self.session.write_tls(&mut CipherSink(&mut self.cipher)).is_err() {
+                if !self.session.write_tls(&mut self.cipher) {
                     break;
                 }
             }
@@ -393,22 +399,6 @@ impl std::fmt::Debug for TlsStream {
             .field("stream", &self.stream)
             .field("phase", &self.phase)
             .finish_non_exhaustive()
-    }
-}
-
-/// The session writes as much as there is room for.
-struct CipherSink<'b>(&'b mut ByteBuffer);
-
-impl Write for CipherSink<'_> {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        let taken = bytes.len().min(self.0.free());
-        self.0.write(bytes.get(..taken).unwrap_or(&[]));
-        self.0.commit_all();
-        Ok(taken)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
     }
 }
 

@@ -50,8 +50,8 @@ pub use quarantine::{Quarantine, Quarantined, Trouble};
 pub use report::{Answered, Change, Fill, Report, RequestKind};
 pub use risk::{
     AccountLimits, AccountUsage, InstrumentStatus, LimitsError, MessageKind, MessageRates,
-    MessagesLeft, MessagesOf, Modify, OrderLimits, Permit, RateWarning, Reference, Risk,
-    RiskInstrument, RiskLimits, RiskReject, RiskSizes, SelfMatch, UniformLimits, UserLimits,
+    MessagesLeft, MessagesOf, Modify, OrderLimits, OtherLimits, Permit, RateWarning, Reference,
+    Risk, RiskInstrument, RiskLimits, RiskReject, RiskSizes, SelfMatch, UniformLimits, UserLimits,
     best_own, crosses,
 };
 pub use state::{OrderEvent, OrderState, Verdict};

@@ -23,6 +23,7 @@ mod exposure;
 mod instrument;
 mod limits;
 mod lookup;
+mod other_limits;
 mod place;
 mod rates;
 mod reference;
@@ -42,6 +43,7 @@ pub use limits::{
     AccountLimits, LimitsError, MessageRates, OrderLimits, RiskLimits, RiskSizes, SelfMatch,
     UserLimits,
 };
+pub use other_limits::OtherLimits;
 use place::Place;
 use rates::Rates;
 pub use reference::Reference;
@@ -312,6 +314,18 @@ impl Risk {
         market: &Reference,
         best_own: impl FnOnce(InstrumentId, Side) -> Option<Price>,
     ) -> Result<Permit, RiskReject> {
+        self.check_modify_or_rehearse(now, modify, market, best_own, false)
+    }
+
+    /// As [`Risk::check_modify`]; a rehearsal counts nothing.
+    fn check_modify_or_rehearse(
+        &mut self,
+        now: Nanos,
+        modify: Modify<'_>,
+        market: &Reference,
+        best_own: impl FnOnce(InstrumentId, Side) -> Option<Price>,
+        is_rehearsal: bool,
+    ) -> Result<Permit, RiskReject> {
         let Modify { id, old, lots_counted, new, lots_left } = modify;
         let of = |terms: &OrderTerms| (terms.instrument, terms.account, terms.side);
         if of(old) != of(new) {
@@ -329,8 +343,10 @@ impl Risk {
         let is_larger = more > Lots::ZERO;
         let enlarged = is_larger.then(|| place.check_exposure(new, more)).transpose()?;
         let permit = place.check_self_match(self.limits.self_match, new, best_own)?;
-        self.rates.take_order(now, id.user(), new.account, false)?;
-
+        self.rates.take_order(now, id.user(), new.account, is_rehearsal)?;
+        if is_rehearsal {
+            return Ok(permit);
+        }
         place.rests(new);
         if let Some(enlarged) = enlarged {
             place.enlarge(new.side, &enlarged);

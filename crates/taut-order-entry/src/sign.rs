@@ -26,12 +26,22 @@ const PKCS8_HEAD: [u8; 16] = [
 /// The head and the seed in base64.
 const PKCS8_TEXT_BYTES: usize = 64;
 
+/// Who is asked for a signature: gets its room, and what fills it with the key. Whoever has turns
+/// [recorded](HmacKey::through) gives back what was signed then, without a key.
+pub type Through = fn(&mut [u8], &mut dyn FnMut(&mut [u8]));
+
+/// The key itself.
+fn directly(room: &mut [u8], sign: &mut dyn FnMut(&mut [u8])) {
+    sign(room);
+}
+
 /// A secret for HMAC-SHA256 (RFC 2104). Cost of a signature: two blocks of SHA-256 beside the
 /// text's own, as the secret's have been taken already.
 #[derive(Clone)]
 pub struct HmacKey {
     inner: Sha256,
     outer: Sha256,
+    through: Through,
 }
 
 /// The secret is not shown.
@@ -50,14 +60,25 @@ impl HmacKey {
         let key = if secret.len() > BLOCK_BYTES { digest.as_slice() } else { secret };
         block.iter_mut().zip(key).for_each(|(room, byte)| *room = *byte);
         let state = |pad: u8| Sha256::new().chain_update(block.map(|byte| byte ^ pad));
-        Self { inner: state(0x36), outer: state(0x5c) }
+        Self { inner: state(0x36), outer: state(0x5c), through: directly }
+    }
+
+    /// The same, that is asked through this.
+    #[must_use]
+    pub fn through(self, through: Through) -> Self {
+        Self { through, ..self }
     }
 
     /// Signs the text that these parts make, one behind the other.
     #[must_use]
     pub fn sign(&self, parts: &[&[u8]]) -> [u8; HMAC_BYTES] {
-        let text = parts.iter().fold(self.inner.clone(), Sha256::chain_update);
-        self.outer.clone().chain_update(text.finalize()).finalize().into()
+        let mut signature = [0; HMAC_BYTES];
+        (self.through)(&mut signature, &mut |room| {
+            let text = parts.iter().fold(self.inner.clone(), Sha256::chain_update);
+            let signed = self.outer.clone().chain_update(text.finalize()).finalize();
+            room.iter_mut().zip(signed).for_each(|(room, byte)| *room = byte);
+        });
+        signature
     }
 
     /// The same in small hexadecimal digits.
@@ -94,7 +115,7 @@ impl HmacKey {
 
 /// A private key for Ed25519 (RFC 8032).
 #[derive(Clone)]
-pub struct Ed25519Key(SigningKey);
+pub struct Ed25519Key(SigningKey, Through);
 
 /// The key is not shown.
 impl fmt::Debug for Ed25519Key {
@@ -107,7 +128,13 @@ impl Ed25519Key {
     /// The key of this seed.
     #[must_use]
     pub fn new(seed: &[u8; SEED_BYTES]) -> Self {
-        Self(SigningKey::from_bytes(seed))
+        Self(SigningKey::from_bytes(seed), directly)
+    }
+
+    /// The same, that is asked through this.
+    #[must_use]
+    pub fn through(self, through: Through) -> Self {
+        Self(self.0, through)
     }
 
     /// The public key that belongs to it.
@@ -121,7 +148,9 @@ impl Ed25519Key {
     pub fn sign_base64(&self, text: &[u8]) -> [u8; ED25519_TEXT_BYTES] {
         let mut out = [b'='; ED25519_TEXT_BYTES];
         // The text is as long as its room.
-        let _ = Base64::encode(&self.0.sign(text).to_bytes(), &mut out);
+        (self.1)(&mut out, &mut |room| {
+            let _ = Base64::encode(&self.0.sign(text).to_bytes(), room);
+        });
         out
     }
 }
@@ -242,7 +271,11 @@ mod tests {
 
     #[test]
     fn secrets_do_not_show() {
-        let shown = format!("{:?} {:?}", HmacKey::new(b"ABCD"), Ed25519Key::new(&[7; 32]));
+        let given: Through = |room, _| room.fill(b'=');
+        let (hmac, ed25519) = (HmacKey::new(b"ABCD"), Ed25519Key::new(&[7; 32]));
+        assert_eq!(hmac.clone().through(given).sign(&[b"text"]), [b'='; HMAC_BYTES]);
+        assert_eq!(ed25519.clone().through(given).sign_base64(b"x"), [b'='; ED25519_TEXT_BYTES]);
+        let shown = format!("{hmac:?} {ed25519:?}");
         assert_eq!(shown, "HmacKey { .. } Ed25519Key { .. }");
     }
 }

@@ -7,6 +7,7 @@
 //! | [`capture`] | frames of a venue, one a line after its receive time; gzip or plain |
 //! | [`pcap`] | classic pcap: UDP datagrams |
 //! | [`pcapng`] | packets and frames, written for Wireshark |
+//! | [`packets`] | IP, TCP and UDP headers before what sockets said |
 //! | [`npz`] | numpy's npz: structured arrays |
 //! | [`hft`] | hftbacktest's event and latency files, which are npz |
 //! | [`rows`] | what all of them come to, one after the other |
@@ -26,6 +27,7 @@ mod float;
 pub mod hft;
 pub mod lobster;
 pub mod npz;
+pub mod packets;
 pub mod pcap;
 pub mod pcapng;
 mod read;

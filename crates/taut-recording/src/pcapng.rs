@@ -63,11 +63,12 @@ pub fn write_packets(
     watch: &mut dyn FnMut(Step) -> ControlFlow<()>,
 ) -> Result<Packets, ConvertError> {
     let reading = Reading::new();
-    let mut writer = Writer::begin(out).map_err(ConvertError::Io)?;
+    let mut writer = PacketFile::begin(out).map_err(ConvertError::Io)?;
     let mut done = Packets::default();
     for (interface, path) in (0..).zip(files) {
         let mut source = Input::open(from, path, &reading)?;
-        writer.interface(source.link(), path).map_err(ConvertError::Io)?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        writer.interface(source.link(), &name).map_err(ConvertError::Io)?;
         let mut bytes = Vec::new();
         while let Some(Packet { time_ns, sent }) = source.next(&mut bytes)? {
             done.packets += 1;
@@ -85,7 +86,7 @@ pub fn write_packets(
             done.cut.push(path.clone());
         }
     }
-    writer.out.flush().map_err(ConvertError::Io)?;
+    writer.flush().map_err(ConvertError::Io)?;
     Ok(done)
 }
 
@@ -176,14 +177,19 @@ impl Input {
     }
 }
 
-/// Blocks of a section.
-struct Writer<W> {
+/// A file that is written block by block.
+#[derive(Debug)]
+pub struct PacketFile<W> {
     out: W,
     block: Vec<u8>,
 }
 
-impl<W: Write> Writer<W> {
-    fn begin(out: W) -> io::Result<Self> {
+impl<W: Write> PacketFile<W> {
+    /// Begins a section: a file has one.
+    ///
+    /// # Errors
+    /// What writing says.
+    pub fn begin(out: W) -> io::Result<Self> {
         let mut writer = Self { out, block: Vec::new() };
         // The byte order, the version 1.0, and a length that is not known.
         writer.put(&0x1a2b_3c4d_u32.to_le_bytes());
@@ -193,16 +199,24 @@ impl<W: Write> Writer<W> {
         writer.end(SECTION).map(|()| writer)
     }
 
-    fn interface(&mut self, link: u16, path: &Path) -> io::Result<()> {
+    /// Adds an interface of this link type (LINKTYPE_*), with a name; the first one is 0.
+    ///
+    /// # Errors
+    /// What writing says.
+    pub fn interface(&mut self, link: u16, name: &str) -> io::Result<()> {
         self.put(&link.to_le_bytes());
         self.put(&[0; 6]);
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
         self.option(NAME, name.as_bytes());
         self.option(RESOLUTION, &[9]);
         self.end(INTERFACE)
     }
 
-    fn packet(
+    /// Adds a packet of an interface: its time in ns since 1970, how long it was when it was sent,
+    /// what there is of it, and its number.
+    ///
+    /// # Errors
+    /// What writing says.
+    pub fn packet(
         &mut self,
         interface: u32,
         time_ns: u64,
@@ -219,6 +233,14 @@ impl<W: Write> Writer<W> {
         self.pad();
         self.option(PACKET_ID, &id.to_le_bytes());
         self.end(PACKET)
+    }
+
+    /// Has all of it written.
+    ///
+    /// # Errors
+    /// What writing says.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
     }
 
     fn put(&mut self, bytes: &[u8]) {

@@ -36,20 +36,24 @@
 
 mod arguments;
 pub mod backtest;
+mod build;
 mod child;
 mod children;
 mod control;
 mod error;
 mod feed;
 mod looker;
+mod market_rows;
 mod mistakes;
 mod observer;
 mod outcome;
+mod packets;
 mod placement;
 mod reading;
 mod recording;
 mod replay;
 mod replayed;
+mod replaying;
 mod role;
 mod roles;
 mod runner;
@@ -63,6 +67,7 @@ mod supervisor;
 mod web;
 pub mod wires;
 
+pub use build::Build;
 pub use error::RunnerError;
 pub use observer::{Live, Observer, Started};
 pub use outcome::{End, Holdings, Outcome, Process, VenueOutcome};

@@ -9,6 +9,7 @@ use taut_market_data::{Event, EventKind, FeedHandler};
 use taut_sync::atomic::{AtomicU64, Ordering};
 use taut_sys::Clock;
 
+use crate::market_rows::SharedRows;
 use crate::roles::BareSend;
 use crate::service::Tap;
 
@@ -18,6 +19,8 @@ pub struct Looker<'m> {
     pub tap: Option<Tap>,
     pub bare_send: Option<BareSend<'m>>,
     pub seen: Option<Arc<[Seen]>>,
+    /// Where a run is done again: the market in rows.
+    pub market: Option<SharedRows>,
 }
 
 /// What the market brought of an instrument.
@@ -39,6 +42,9 @@ impl Observer for Looker<'_> {
         }
         if let Some(seen) = &self.seen {
             count(seen, events);
+        }
+        if let Some(Ok(mut market)) = self.market.as_ref().map(|market| market.lock()) {
+            market.on_market(events, feed);
         }
     }
 

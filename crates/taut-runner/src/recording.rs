@@ -1,8 +1,9 @@
 //! A gateway's run, written down: what it hears, turn by turn.
 //!
-//! The first entry of the journal says what the run was. The second is the turn in which the
-//! gateway was built; then come its turns and rounds of housekeeping that did something, commands,
-//! and now and then what it had come to.
+//! The first entry of the journal says what the run was. The next one is the turn in which the
+//! gateway was built, where there was an order journal behind what that recovered; then come its
+//! turns and rounds of housekeeping that did something, commands, and now and then what it had come
+//! to.
 
 use std::path::Path;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -10,39 +11,57 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use taut_gateway::{Client, Gateway, Observer, OrderHandler};
 use taut_io::Kernel;
 use taut_journal::{
-    COMMAND, InputKeeper, InputSettings, InputWriter, Inputs, JournalError, RUN, STATE, TURN,
+    COMMAND, GAP, InputKeeper, InputSettings, InputWriter, Inputs, JournalError, RUN, STATE, TURN,
 };
 use taut_market_data::FeedHandler;
 use taut_sys::{Clock, MAPPING_WORDS, TickMapping, tape};
+use taut_types::Nanos;
 
+use crate::build::Build;
 use crate::control::GatewaySetup;
 use crate::error::RunnerError;
 use crate::outcome::Holdings;
-use crate::stderr::tell;
 
 /// From one look of the keeper to the next.
 const LOOK: Duration = Duration::from_millis(5);
 /// Rounds of housekeeping, about a millisecond each, between two states.
 const ROUNDS_PER_STATE: u32 = 1_000;
 
-/// What a recorded run was.
+/// What a recording begins with.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Recorded {
-    /// The build that wrote it: another one may decide otherwise.
-    pub build: String,
-    /// What the gateway was told.
-    pub setup: GatewaySetup,
+pub struct Head {
+    /// Who wrote it.
+    #[serde(flatten)]
+    pub build: Build,
     /// What its clock's ticks mean.
     pub clock: [u64; MAPPING_WORDS],
+    /// What was recorded.
+    #[serde(flatten)]
+    pub what: What,
+}
+
+/// What was recorded.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum What {
+    /// The gateway of a run.
+    Run(Box<RecordedRun>),
+    /// A gateway that ran by itself, in words of its own.
+    Gateway(Box<Value>),
+}
+
+/// The gateway of a run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RecordedRun {
+    /// What the gateway was told.
+    pub setup: GatewaySetup,
     /// Sockets of a feed of datagrams that it was handed.
     pub feed_sockets: usize,
 }
-
-/// The build that this is.
-pub const BUILD: &str = concat!("taut ", env!("CARGO_PKG_VERSION"));
 
 /// What whoever runs a gateway has it do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,6 +104,20 @@ impl Command {
     }
 }
 
+/// What is done while the disk takes no more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WhenFull {
+    /// The gateway ends as at a stop signal: what is not recorded does not trade.
+    #[default]
+    Stop,
+    /// It trades on: entries are dropped and counted, and a replay ends where they are missing.
+    Drop,
+    /// The run goes on, and its recording ends.
+    #[serde(skip)]
+    End,
+}
+
 /// Writes a run down.
 #[derive(Debug)]
 pub struct Recorder {
@@ -98,21 +131,31 @@ pub struct Recorder {
     rounds: u32,
     /// The turn at hand is kept whatever it finds: it is the first behind one that was.
     keeps: bool,
+    when_full: WhenFull,
     /// Why nothing more is written down.
     failure: Option<JournalError>,
+    /// Entries that were dropped since the last one that was written down, and in all.
+    dropped: u64,
+    dropped_in_all: u64,
+    /// The day of the last entry.
+    day: i64,
 }
 
 impl Recorder {
     /// Begins a journal in a new folder, with what the run is.
-    pub fn create(folder: &Path, run: &Recorded) -> Result<Self, RunnerError> {
+    pub fn create(
+        folder: &Path,
+        head: &Head,
+        (settings, when_full): (InputSettings, WhenFull),
+    ) -> Result<Self, RunnerError> {
         let named = |error: &dyn std::fmt::Display| {
             RunnerError::run(format_args!("recording in {}", folder.display()), error)
         };
-        let inputs = Inputs::create(folder, InputSettings::default());
+        let inputs = Inputs::create(folder, settings);
         let Inputs { mut writer, mut keeper } = inputs.map_err(|error| named(&error))?;
         keeper.turn().map_err(|error| named(&error))?;
-        let clock = Clock::new(TickMapping::from_words(run.clock));
-        let what = serde_json::to_vec(run).map_err(|error| named(&error))?;
+        let clock = Clock::new(TickMapping::from_words(head.clock));
+        let what = serde_json::to_vec(head).map_err(|error| named(&error))?;
         writer.append(RUN, clock.now(), &what).map_err(|error| named(&error))?;
         let (stop, stopped) = mpsc::channel::<()>();
         let keeper = thread::spawn(move || {
@@ -123,6 +166,7 @@ impl Recorder {
             keeper
         });
         let entry = Vec::with_capacity(1 << 16);
+        let day = day_of(clock.utc_at(clock.now()));
         Ok(Self {
             writer,
             keeper,
@@ -131,8 +175,27 @@ impl Recorder {
             entry,
             rounds: 0,
             keeps: true,
+            when_full,
             failure: None,
+            dropped: 0,
+            dropped_in_all: 0,
+            day,
         })
+    }
+
+    /// Writes an entry that is no turn, before the first one.
+    pub fn note(&mut self, kind: u16, bytes: &[u8]) -> Result<(), RunnerError> {
+        let noted = self.writer.append(kind, self.clock.now(), bytes);
+        noted.map(drop).map_err(|error| RunnerError::run("the recording", error))
+    }
+
+    /// Whether the gateway is to end, because nothing more is written down; told once.
+    pub const fn take_stop(&mut self) -> bool {
+        let stops = matches!(self.when_full, WhenFull::Stop) && self.failure.is_some();
+        if stops {
+            self.when_full = WhenFull::End;
+        }
+        stops
     }
 
     /// A turn of the gateway's begins, or a round of housekeeping.
@@ -145,13 +208,12 @@ impl Recorder {
     /// something: it leaves the loop as those find it that do nothing behind it.
     #[inline]
     pub fn end(&mut self, kind: u16, has_worked: bool) {
-        let Self { writer, clock, keeps, failure, .. } = self;
         tape::end_writing(|heard, has_effect| {
             let has_done = has_worked || has_effect;
-            let is_kept = has_done || (kind == TURN && *keeps);
-            *keeps = if kind == TURN { has_done } else { *keeps || has_done };
-            if is_kept && failure.is_none() {
-                *failure = writer.append(kind, clock.now(), heard).err();
+            let is_kept = has_done || (kind == TURN && self.keeps);
+            self.keeps = if kind == TURN { has_done } else { self.keeps || has_done };
+            if is_kept {
+                self.append(kind, heard);
             }
         });
     }
@@ -161,51 +223,90 @@ impl Recorder {
         tape::begin_writing(true);
         let done = act();
         self.keeps = true;
-        let Self { writer, entry, clock, failure, .. } = self;
-        command.write(entry);
+        let mut entry = std::mem::take(&mut self.entry);
+        command.write(&mut entry);
         tape::end_writing(|heard, _| entry.extend_from_slice(heard));
-        if failure.is_none() {
-            *failure = writer.append(COMMAND, clock.now(), entry).err();
-        }
+        self.append(COMMAND, &entry);
+        self.entry = entry;
         done
     }
 
+    /// Writes the entry down, or what the settings say when there is no room.
+    #[inline]
+    fn append(&mut self, kind: u16, bytes: &[u8]) {
+        if self.failure.is_some() {
+            return;
+        }
+        let now = self.clock.now();
+        if self.dropped > 0 && !self.close_gap(now) {
+            return self.not_appended(None);
+        }
+        if let Err(error) = self.writer.append(kind, now, bytes) {
+            self.not_appended(Some(error));
+        }
+    }
+
+    /// Says how many entries are missing, once there is room.
+    #[cold]
+    fn close_gap(&mut self, now: Nanos) -> bool {
+        let is_closed = self.writer.append(GAP, now, &self.dropped.to_le_bytes()).is_ok();
+        if is_closed {
+            self.dropped = 0;
+        }
+        is_closed
+    }
+
+    #[cold]
+    fn not_appended(&mut self, error: Option<JournalError>) {
+        if self.when_full == WhenFull::Drop {
+            self.dropped += 1;
+            self.dropped_in_all += 1;
+        } else {
+            self.failure = error;
+        }
+    }
+
     /// A round of housekeeping was done: now and then, what the gateway has come to is written.
-    pub fn note_round<C: Client, F: FeedHandler, K: Kernel, O: Observer, H: OrderHandler>(
-        &mut self,
-        gateway: &Gateway<'_, C, F, K, O, H>,
-    ) {
+    pub fn note_round(&mut self, state: impl FnOnce() -> String) {
         self.rounds += 1;
         if self.rounds >= ROUNDS_PER_STATE {
-            self.note_state(gateway);
+            self.note_state(state);
         }
     }
 
     /// Writes what the gateway has come to.
-    pub fn note_state<C: Client, F: FeedHandler, K: Kernel, O: Observer, H: OrderHandler>(
-        &mut self,
-        gateway: &Gateway<'_, C, F, K, O, H>,
-    ) {
+    pub fn note_state(&mut self, state: impl FnOnce() -> String) {
         self.rounds = 0;
-        if self.failure.is_none() {
-            let state = state_of(gateway);
-            self.failure = self.writer.append(STATE, self.clock.now(), state.as_bytes()).err();
+        if self.failure.is_some() {
+            return;
         }
+        let day = day_of(self.clock.utc_at(self.clock.now()));
+        if std::mem::replace(&mut self.day, day) != day {
+            // What cannot begin now begins when this segment is full.
+            self.writer.begin_segment();
+        }
+        self.append(STATE, state().as_bytes());
     }
 
-    /// Ends the journal.
-    pub fn finish(self) -> Result<(), RunnerError> {
-        let Self { writer, keeper, _stop: stop, failure, .. } = self;
+    /// Ends the journal; what is to be said of it, if anything.
+    pub fn finish(self) -> Result<Option<String>, RunnerError> {
+        let Self { writer, keeper, _stop: stop, failure, dropped_in_all, .. } = self;
         let last = writer.next_sequence() - 1;
         drop(stop);
         let failed = |error: &dyn std::fmt::Display| RunnerError::run("the recording", error);
         let keeper = keeper.join().map_err(|_| failed(&"its thread panicked"))?;
         keeper.finish(writer).map_err(|error| failed(&error))?;
-        if let Some(failure) = failure {
-            tell(&format!("the recording ends with entry {last}: {failure}"));
-        }
-        Ok(())
+        Ok(match (failure, dropped_in_all) {
+            (Some(failure), _) => Some(format!("the recording ends with entry {last}: {failure}")),
+            (None, 0) => None,
+            (None, dropped) => Some(format!("{dropped} entries are not in the recording")),
+        })
     }
+}
+
+/// The day of a time, from the first of 1970, UTC.
+const fn day_of(utc: Nanos) -> i64 {
+    utc.0.div_euclid(86_400_000_000_000)
 }
 
 /// What a gateway has come to, in one line: its books by their hashes, what it holds, its counts.
@@ -224,7 +325,9 @@ pub fn state_of<C: Client, F: FeedHandler, K: Kernel, O: Observer, H: OrderHandl
         let _ = write!(state, "{position:?} ");
     }
     let _ = write!(state, "profit={profit}");
-    for (name, count) in gateway.counters().named() {
+    // What another thread has lost is not this one's.
+    let named = gateway.counters().named();
+    for (name, count) in named.into_iter().filter(|(name, _)| *name != "drop_copies_lost") {
         let _ = write!(state, " {name}={count}");
     }
     state

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use taut_gateway::GatewayCounters;
-use taut_journal::{COMMAND, Frame, HOUSEKEEPING, STATE, TURN};
-use taut_types::Nanos;
+use taut_gateway::{GatewayCounters, WhatIf};
+use taut_journal::{ATTENTION, COMMAND, Frame, GAP, HOUSEKEEPING, STATE, TURN};
+use taut_types::{Instrument, Nanos, Side};
 
 use crate::settings::Mode;
 
@@ -17,6 +17,8 @@ const ENTRIES_PER_SHOW: u64 = 4_096;
 pub struct Held {
     /// Where the strategy ran.
     pub mode: Mode,
+    /// The name of the gateway, where it ran by itself.
+    pub gateway: Option<String>,
     /// Entries: what the run was, and all that follows.
     pub entries: u64,
     /// Turns of the loop, rounds of housekeeping, commands and states among them.
@@ -27,6 +29,8 @@ pub struct Held {
     pub commands: u64,
     /// See [`turns`](Self::turns).
     pub states: u64,
+    /// Entries that were dropped because the disk took no more.
+    pub dropped: u64,
     /// Bytes of the entries.
     pub bytes: u64,
     /// How long the recorded run was.
@@ -43,8 +47,13 @@ impl Held {
         let count = match frame.kind {
             TURN => &mut self.turns,
             HOUSEKEEPING => &mut self.rounds,
-            COMMAND => &mut self.commands,
+            COMMAND | ATTENTION => &mut self.commands,
             STATE => &mut self.states,
+            GAP => {
+                let dropped = frame.bytes.first_chunk().map_or(0, |it| u64::from_le_bytes(*it));
+                self.dropped = self.dropped.saturating_add(dropped);
+                return;
+            }
             _ => return,
         };
         *count += 1;
@@ -66,11 +75,19 @@ impl fmt::Display for Held {
         let (mode, span) = (self.mode.name(), self.span.0 as f64 / 1e9);
         let megabytes = self.bytes as f64 / 1e6;
         let end = if self.unfinished { ", cut off where its process was killed" } else { "" };
+        match &self.gateway {
+            Some(name) => write!(f, "gateway '{name}', {mode}, {span:.3} s{end}")?,
+            None => write!(f, "{mode} run of {span:.3} s{end}")?,
+        }
         write!(
             f,
-            "{mode} run of {span:.3} s{end}\n{entries} entries, {megabytes:.1} MB: {turns} turns, \
-             {rounds} rounds of housekeeping, {commands} commands, {states} states"
-        )
+            "\n{entries} entries, {megabytes:.1} MB: {turns} turns, {rounds} rounds of \
+             housekeeping, {commands} commands, {states} states"
+        )?;
+        match self.dropped {
+            0 => Ok(()),
+            dropped => write!(f, "; {dropped} entries were dropped"),
+        }
     }
 }
 
@@ -87,12 +104,23 @@ pub struct Replayed {
     pub counters: GatewayCounters,
     /// The first difference.
     pub divergence: Option<Divergence>,
+    /// What other limits say of its requests, where they were asked for.
+    pub what_if: Option<Judged>,
+    /// How many rows of its market were written, where they were asked for.
+    pub market_rows: Option<u64>,
+    /// How many packets of what passed were written, where they were asked for.
+    pub packets: Option<u64>,
+    /// The entry behind which others were dropped: there the replay ends.
+    pub gap: Option<u64>,
 }
 
 impl fmt::Display for Replayed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let strategy = match (self.held.mode, self.requests_compared) {
             (Mode::Split, Some(count)) => format!("{count} requests of the strategy made again"),
+            (Mode::Split, None) if self.held.gateway.is_some() => {
+                "the strategies' requests were given".to_owned()
+            }
             (Mode::Split, None) => "the strategy was overtaken by the market: its requests were \
                                     given, not made again"
                 .to_owned(),
@@ -101,7 +129,64 @@ impl fmt::Display for Replayed {
         let GatewayCounters { ticks, orders, .. } = self.counters;
         let differences = u32::from(self.divergence.is_some());
         writeln!(f, "{}", self.held)?;
-        write!(f, "{ticks} ticks, {orders} orders; {strategy}; {differences} differences")
+        write!(f, "{ticks} ticks, {orders} orders; {strategy}; {differences} differences")?;
+        if let Some(judged) = &self.what_if {
+            write!(f, "\n{judged}")?;
+        }
+        match self.gap {
+            Some(entry) => write!(f, "\nended at entry {entry}: what comes next was dropped"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What other limits say of each new order and each modify of a run: of each by itself, with what
+/// was held and open when it came.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Judged {
+    /// Requests that were judged.
+    pub judged: u64,
+    /// Why some would have been refused, and how many, the most first.
+    pub refused: Vec<(String, u64)>,
+    /// The first of them, in words.
+    pub first: Vec<String>,
+}
+
+impl Judged {
+    pub(crate) fn of(what_if: &WhatIf, instruments: &[Instrument], began: Nanos) -> Self {
+        let mut refused: Vec<_> =
+            what_if.refused.iter().map(|(why, count)| (why.to_string(), *count)).collect();
+        refused.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        let first = what_if.first.iter().map(|(at, id, terms, why)| {
+            let instrument = instruments.get(terms.instrument.0 as usize);
+            let symbol = instrument.map_or(String::new(), |it| it.symbol().to_string());
+            let side = if terms.side == Side::Buy { "buy" } else { "sell" };
+            let seconds = at.since(began).0 as f64 / 1e9;
+            let (number, lots, price) = (id.0, terms.lots.0, terms.price);
+            format!("{seconds:.6} s, order {number}, {side} {lots} {symbol} at {price}: {why}")
+        });
+        Self { judged: what_if.judged, refused, first: first.collect() }
+    }
+
+    /// How many would have been refused.
+    #[must_use]
+    pub fn refused_in_all(&self) -> u64 {
+        self.refused.iter().map(|(_, count)| count).sum()
+    }
+}
+
+impl fmt::Display for Judged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (refused, judged) = (self.refused_in_all(), self.judged);
+        write!(f, "by the other limits {refused} of {judged} requests would have been refused")?;
+        for (why, count) in &self.refused {
+            write!(f, "\n  {count}: {why}")?;
+        }
+        if !self.first.is_empty() {
+            write!(f, "\nthe first of them:")?;
+        }
+        self.first.iter().try_for_each(|line| write!(f, "\n  {line}"))
     }
 }
 

@@ -7,7 +7,7 @@ mod strategy;
 mod venue;
 
 pub use bare_send::BareSend;
-pub use gateway::{Replaying, replay};
+pub use gateway::replay;
 
 use std::os::fd::AsFd;
 use std::process::exit;

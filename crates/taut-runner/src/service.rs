@@ -39,6 +39,8 @@ mod okx;
 mod pattern;
 mod place;
 mod protocol;
+mod record;
+mod recorded;
 mod recordings;
 mod reload;
 mod reloading;
@@ -73,6 +75,7 @@ pub use file::{
     BINANCE_GATEWAY_SAMPLE, DERIBIT_GATEWAY_SAMPLE, GATEWAY_SAMPLE, GatewayFile,
     OKX_GATEWAY_SAMPLE, PositionsKey, SessionKeys, StrategySettings, WhenGoneKey,
 };
+pub(crate) use gateway::{GatewayReplay, replay};
 pub use gateway::{serve, serve_fused};
 pub use journal::{JournalDurability, JournalKeys};
 pub use limits::{
@@ -88,6 +91,8 @@ pub use protocol::{
     PositionLine, ScopeName, SideName, Snapshot, StageLine, StaleBook, Status, StrategyLine,
     VenueClockLine,
 };
+pub use record::RecordKeys;
+pub(crate) use recorded::RecordedGateway;
 pub use recordings::{RecordingSeen, RecordingSettings};
 pub(crate) use rules::risk_of;
 pub use secret::{CredentialKind, CredentialSettings, SecretSource};

@@ -179,7 +179,7 @@ impl Settings {
         }
         self.instruments()?;
         let market = self.market()?;
-        self.check_record(&market)?;
+        self.check_record()?;
         if self.mode == Mode::Simulated && matches!(market, Market::Remote(_)) {
             let remedy = "a venue that runs elsewhere does not live on virtual time; leave [venue] \
                           out";
@@ -195,16 +195,11 @@ impl Settings {
     }
 
     /// What cannot be written down, and where it cannot be written.
-    fn check_record(&self, market: &Market) -> Result<(), RunnerError> {
+    fn check_record(&self) -> Result<(), RunnerError> {
         let Some(folder) = &self.record else { return Ok(()) };
         let refuse = |remedy| Err(RunnerError::setting("record", folder.display(), remedy));
         if self.mode == Mode::Simulated {
             return refuse("left out with mode = simulated: the same settings give the same run");
-        }
-        if let Market::Simulator(Simulator { kind, .. }) = market
-            && *kind != VenueKind::Taut
-        {
-            return refuse("left out with a simulator that speaks as another venue");
         }
         match std::fs::read_dir(folder).map(|mut entries| entries.next().is_some()) {
             Ok(true) => refuse("a folder that is empty or not there: nothing is overwritten"),

@@ -120,6 +120,8 @@ fn plain_file(settings: &Settings, wait: Wait) -> GatewayFile {
         strategies: vec![strategy],
         session: SessionKeys::default(),
         journal: None,
+        record: None,
+        record_in: None,
         drop_copy: None,
         drop_copy_reader: None,
         gateway: settings.gateway,

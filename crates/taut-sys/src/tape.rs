@@ -10,6 +10,9 @@
 //! come from the bytes, nobody outside is asked, and the first thing that is asked for or told
 //! otherwise is the turn's [`Difference`]. Outside a turn the tape is off: a call costs one look at
 //! a variable of the thread.
+//!
+//! A secret goes on no tape. What is sent and has one of [`withhold`]'s in it is written down as
+//! far as the secret, with its length: so far, a reading thread is held to it.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -44,10 +47,26 @@ pub enum Heard {
     Room,
     /// A choice that hangs on turns in which nothing happened.
     Choice,
+    /// What was sent and has a secret in it.
+    Withheld,
+    /// How long a secret is.
+    Secret,
+    /// What a key has made of a text.
+    Signature,
+    /// What a TLS session has made of bytes.
+    Tls,
+    /// What was counted elsewhere.
+    Count,
+    /// What somebody wants done.
+    Command,
+    /// Where a name is.
+    Place,
+    /// What is kept in a file, or whether something could be.
+    Kept,
 }
 
 impl Heard {
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 20] = [
         Self::Ticks,
         Self::Time,
         Self::Random,
@@ -60,6 +79,14 @@ impl Heard {
         Self::Reply,
         Self::Room,
         Self::Choice,
+        Self::Withheld,
+        Self::Secret,
+        Self::Signature,
+        Self::Tls,
+        Self::Count,
+        Self::Command,
+        Self::Place,
+        Self::Kept,
     ];
 
     /// What it is, for people.
@@ -78,6 +105,14 @@ impl Heard {
             Self::Reply => "what a strategy is told",
             Self::Room => "whether there is room",
             Self::Choice => "a choice",
+            Self::Withheld => "bytes that are sent, with a secret",
+            Self::Secret => "the length of a secret",
+            Self::Signature => "a signature",
+            Self::Tls => "what TLS made of bytes",
+            Self::Count => "what was counted elsewhere",
+            Self::Command => "what somebody wants done",
+            Self::Place => "where a name is",
+            Self::Kept => "what is kept in a file",
         }
     }
 
@@ -127,6 +162,8 @@ struct Tape {
 
 thread_local! {
     static MODE: Cell<Mode> = const { Cell::new(Mode::Off) };
+    /// What is never written down.
+    static SECRETS: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
     static TAPE: RefCell<Tape> = const {
         RefCell::new(Tape {
             bytes: Vec::new(),
@@ -342,6 +379,55 @@ pub fn is_reading() -> bool {
     MODE.get() == Mode::Reading
 }
 
+/// Does something that is no part of the turn: what it hears and tells is on no tape.
+pub fn outside<T>(act: impl FnOnce() -> T) -> T {
+    let mode = MODE.replace(Mode::Off);
+    let done = act();
+    MODE.set(mode);
+    done
+}
+
+/// What this thread sends is written down without this from here on.
+pub fn withhold(secret: &[u8]) {
+    SECRETS.with_borrow_mut(|secrets| {
+        if !secret.is_empty() && secrets.iter().all(|other| other != secret) {
+            secrets.push(secret.to_vec());
+        }
+    });
+}
+
+/// What this thread withholds, for another one that does the same.
+#[must_use]
+pub fn withheld() -> Vec<Vec<u8>> {
+    SECRETS.with_borrow(Clone::clone)
+}
+
+/// How far apart the bytes are that a WebSocket's mask changes alike.
+const MASK_BYTES: usize = 4;
+
+/// Where the first secret begins that is in these bytes, as it is or under a WebSocket's mask: a
+/// byte and the fourth behind it differ in the same bits under any mask.
+fn secret_in(bytes: &[u8]) -> Option<usize> {
+    let steps = |of: &[u8]| -> Vec<u8> {
+        of.iter().zip(of.iter().skip(MASK_BYTES)).map(|(one, other)| one ^ other).collect()
+    };
+    let said = steps(bytes);
+    SECRETS.with_borrow(|secrets| {
+        let first = |secret: &Vec<u8>| {
+            if secret.len() < MASK_BYTES + 2 {
+                return bytes.windows(secret.len()).position(|it| it == secret);
+            }
+            let secret = steps(secret);
+            said.windows(secret.len()).position(|it| it == secret)
+        };
+        secrets.iter().filter_map(first).min()
+    })
+}
+
+fn has_secrets() -> bool {
+    SECRETS.with_borrow(|secrets| !secrets.is_empty())
+}
+
 /// This turn is not idle: it is to be kept even if nobody says that it did anything.
 #[inline]
 pub fn mark_effect() {
@@ -403,35 +489,77 @@ pub fn hear_or<T>(
     }
 }
 
-/// Shows what goes out: it is written down, or held against what was.
+/// Has a signature made in this room: it goes on the tape, so that whoever reads it needs no key.
+pub fn signature(room: &mut [u8], sign: &mut dyn FnMut(&mut [u8])) {
+    if is_reading() {
+        let given =
+            hear(Heard::Signature, Vec::new, |_, _| (), |from| Some(from.bytes()?.to_vec()));
+        room.iter_mut().zip(given).for_each(|(room, byte)| *room = byte);
+        return;
+    }
+    sign(room);
+    hear(Heard::Signature, || (), |(), on| on.bytes(room), |_| Some(()));
+}
+
+/// Shows what goes out: it is written down, or held against what was. What has a secret in it is
+/// written down and compared as far as the secret, with the length of all of it.
 #[inline]
 pub fn tell(what: Heard, parts: &[&[u8]]) {
     match MODE.get() {
         Mode::Off => {}
-        Mode::Writing => TAPE.with_borrow_mut(|tape| {
-            tape.has_effect = true;
-            tape.bytes.push(what as u8);
-            Put(&mut tape.bytes).number(parts.iter().map(|part| part.len() as u64).sum());
-            parts.iter().for_each(|part| tape.bytes.extend_from_slice(part));
-        }),
-        Mode::Reading => TAPE.with_borrow_mut(|tape| {
-            let at = tape.at;
-            let said = parts.concat();
-            if tape.next(what) {
-                let mut from = Get { rest: tape.bytes.get(tape.at..).unwrap_or(&[]) };
-                let before = from.rest.len();
-                let recorded = from.bytes().map(<[u8]>::to_vec).unwrap_or_default();
-                let used = before - from.rest.len();
-                if recorded != said {
-                    tape.at = at;
-                    let name = what.name();
-                    let shown = |bytes: &[u8]| format!("{name}: \"{}\"", shown(bytes));
-                    tape.differs(shown(&recorded), shown(&said));
+        Mode::Writing => {
+            let withheld = if has_secrets() { secret_at(parts) } else { None };
+            TAPE.with_borrow_mut(|tape| {
+                tape.has_effect = true;
+                let length = parts.iter().map(|part| part.len() as u64).sum();
+                if let Some(before) = withheld {
+                    tape.bytes.push(Heard::Withheld as u8);
+                    let mut on = Put(&mut tape.bytes);
+                    on.number(length);
+                    on.bytes(&before);
+                    return;
                 }
-                tape.at += used;
-            }
-        }),
+                tape.bytes.push(what as u8);
+                Put(&mut tape.bytes).number(length);
+                parts.iter().for_each(|part| tape.bytes.extend_from_slice(part));
+            });
+        }
+        Mode::Reading => TAPE.with_borrow_mut(|tape| compare(tape, what, &parts.concat())),
     }
+}
+
+/// What stands before the first secret, if there is one.
+#[cold]
+fn secret_at(parts: &[&[u8]]) -> Option<Vec<u8>> {
+    let mut said = parts.concat();
+    let at = secret_in(&said)?;
+    said.truncate(at);
+    Some(said)
+}
+
+/// Holds what is told against what was.
+fn compare(tape: &mut Tape, what: Heard, said: &[u8]) {
+    let at = tape.at;
+    let is_withheld = tape.bytes.get(at) == Some(&(Heard::Withheld as u8));
+    if !tape.next(if is_withheld { Heard::Withheld } else { what }) {
+        return;
+    }
+    let mut from = Get { rest: tape.bytes.get(tape.at..).unwrap_or(&[]) };
+    let before = from.rest.len();
+    let length = if is_withheld { from.number() } else { Some(said.len() as u64) };
+    let recorded = from.bytes().map(<[u8]>::to_vec).unwrap_or_default();
+    let used = before - from.rest.len();
+    let compared = match is_withheld {
+        true => said.get(..recorded.len()).unwrap_or(said),
+        false => said,
+    };
+    if recorded != compared || length != Some(said.len() as u64) {
+        tape.at = at;
+        let name = what.name();
+        let shown = |bytes: &[u8]| format!("{name}: \"{}\"", shown(bytes));
+        tape.differs(shown(&recorded), shown(compared));
+    }
+    tape.at += used;
 }
 
 /// Bytes for people: FIX with bars.
@@ -480,7 +608,10 @@ fn reading(
 
 #[cfg(test)]
 mod tests {
-    use super::{Heard, begin_reading, begin_writing, end_reading, end_writing, hear, tell, ticks};
+    use super::{
+        Heard, begin_reading, begin_writing, end_reading, end_writing, hear, outside, tell, ticks,
+        withheld, withhold,
+    };
 
     fn number(value: u64) -> u64 {
         hear(Heard::Room, || value, |value, put| put.number(*value), |get| get.number())
@@ -534,6 +665,49 @@ mod tests {
         let difference = end_reading().expect_err("nothing was there");
         assert_eq!(difference.recorded, "the end of the turn");
         assert_eq!(difference.now, "whether there is room");
+    }
+
+    #[test]
+    fn a_secret_is_on_no_tape_and_what_stands_before_it_is_compared() {
+        let secret = b"correct horse".to_vec();
+        let mask = |bytes: &[u8]| -> Vec<u8> {
+            bytes.iter().zip([7, 99, 200, 4].iter().cycle()).map(|(one, by)| one ^ by).collect()
+        };
+        for told in [b"554=correct horse|10=1".to_vec(), mask(b"554=correct horse|10=1")] {
+            withhold(&secret);
+            withhold(b"");
+            begin_writing(false);
+            tell(Heard::Sent, &[&told[..9], &told[9..]]);
+            tell(Heard::Sent, &[b"nothing of it"]);
+            let tape = end_writing(|bytes, _| bytes.to_vec());
+            assert_eq!(withheld(), [&secret[..]]);
+            for kept in [&secret[..], &mask(&secret)] {
+                assert!(!tape.windows(8).any(|it| it == &kept[..8]), "{tape:?}");
+            }
+            let replayed = |first: &[u8]| {
+                begin_reading(&tape);
+                tell(Heard::Sent, &[first]);
+                tell(Heard::Sent, &[b"nothing of it"]);
+                end_reading()
+            };
+            let mut other = told.clone();
+            other[8..].fill(b'*');
+            assert_eq!(replayed(&other), Ok(()));
+            other[0] ^= 1;
+            assert!(replayed(&other).is_err(), "before the secret");
+            assert!(replayed(&told[..told.len() - 1]).is_err(), "shorter");
+        }
+    }
+
+    #[test]
+    fn what_is_done_outside_is_no_part_of_the_turn() {
+        begin_writing(false);
+        assert_eq!(outside(|| number(5)), 5);
+        number(6);
+        let tape = end_writing(|bytes, _| bytes.to_vec());
+        begin_reading(&tape);
+        assert_eq!((outside(|| number(7)), number(8)), (7, 6));
+        assert_eq!(end_reading(), Ok(()));
     }
 
     #[test]

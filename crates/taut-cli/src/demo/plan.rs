@@ -190,7 +190,6 @@ fn check_venue(arguments: &Arguments) -> Result<(), Failure> {
         ("--data", arguments.data.is_some()),
         ("--feed", arguments.feed != FeedTransport::Auto),
         ("--lose", arguments.lose.is_some()),
-        ("--record", arguments.record.is_some()),
         ("--refuse-retransmission", arguments.refuse_retransmission),
     ];
     let only_others = [("--orders", arguments.orders.is_some()), ("--tls", arguments.tls)];

@@ -7,7 +7,7 @@ use crate::support::{Demo, TAUT};
 
 /// Each verb with `--json`, and the tests below `tests/tools` that run it. Each of them parses all
 /// of what it prints and has its keys looked at by `odd_json_keys`.
-const VERBS: [(&str, &str); 39] = [
+const VERBS: [(&str, &str); 40] = [
     ("backtest", "backtest.rs"),
     ("bench waits", "channel/command.rs"),
     ("book verify", "book.rs"),
@@ -40,6 +40,7 @@ const VERBS: [(&str, &str); 39] = [
     ("journal show", "journal.rs"),
     ("receive", "channel/command.rs"),
     ("record info", "../suite/replay.rs"),
+    ("record merge", "../suite/replay.rs"),
     ("relay", "channel/command.rs"),
     ("replay", "../suite/replay.rs"),
     ("saturate", "saturate.rs"),

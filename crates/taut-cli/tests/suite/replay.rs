@@ -114,6 +114,19 @@ fn what_both_lines_lost_is_lost_and_found_again() {
 }
 
 #[test]
+fn a_run_at_anothers_interface_is_done_again_without_a_key() {
+    for arguments in [
+        &["--venue", "deribit", "--orders", "fix", "--tls", "--mode", "fused"][..],
+        &["--venue", "binance", "--tls"],
+    ] {
+        let (run, folder) = record(arguments);
+        let again = expect_the_same(&folder);
+        assert_eq!(count(&again, "orders"), count(&run, "orders"), "{arguments:?}");
+        assert!(count(&run, "orders") > 0, "{run}");
+    }
+}
+
+#[test]
 fn a_run_that_was_killed_is_done_again_as_far_as_it_came() {
     let folder = tempfile::tempdir().expect("temporary directory");
     let into = folder.path().join("run");
@@ -155,6 +168,141 @@ fn a_part_of_a_recording_is_a_recording() {
 }
 
 #[test]
+fn a_moment_of_a_recording_is_found_and_recordings_are_one_sequence() {
+    let (_, folder) = record(&["--mode", "fused"]);
+    let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    let (run, part) = (path("run"), path("part"));
+    let (code, out, err) = taut(&["record", "info", &run, "--at", "0.3s", "--json"]);
+    assert_eq!(code, Some(0), "{err}");
+    assert_eq!(taut_testkit::odd_json_keys(out.trim_end()), [""; 0]);
+    let found: Value = serde_json::from_str(&out).expect("JSON");
+    assert!(found["seconds"].as_f64().is_some_and(|it| (0.3..0.5).contains(&it)), "{found}");
+    let entry = count(&found, "entry");
+    assert!(entry > 2, "{found}");
+    let (code, out, err) = taut(&["record", "cut", &run, "--to", "0.3s", "--out", &part]);
+    assert_eq!((code, out.trim_end()), (Some(0), &*format!("{} entries", entry - 1)), "{err}");
+    assert_eq!(replay(&folder.path().join("part"), &[]).status.code(), Some(0));
+    let (code, out, err) = taut(&["record", "check", &run, &part]);
+    assert_eq!((code, out.lines().count()), (Some(0), 2), "{out}{err}");
+    // Each entry of both, in the order of their times.
+    let (code, out, err) = taut(&["record", "merge", &run, &part, "--json"]);
+    assert_eq!(code, Some(0), "{err}");
+    let lines: Vec<Value> = out.lines().map(|it| serde_json::from_str(it).expect("JSON")).collect();
+    let times: Vec<_> = lines.iter().map(|line| count(line, "utc_ns")).collect();
+    assert!(times.is_sorted());
+    let of_part = lines.iter().filter(|it| it["recording"] == format!("{part}:run")).count();
+    assert_eq!(of_part as u64, entry - 1);
+    for line in out.lines().take(3) {
+        assert_eq!(taut_testkit::odd_json_keys(line), [""; 0]);
+    }
+    for wrong in ["1", "x", "-3s"] {
+        let (code, _, err) = taut(&["record", "cut", &run, "--to", wrong, "--out", &path("no")]);
+        assert_eq!(code, Some(2), "{wrong}: {err}");
+    }
+    let late = taut(&["record", "info", &run, "--at", "900s"]);
+    assert!(late.0 == Some(1) && late.2.contains("no entry from then on"), "{}", late.2);
+}
+
+#[test]
+fn the_market_of_a_recording_is_data_for_a_backtest() {
+    let (_, folder) = record(&["--mode", "fused"]);
+    let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    let (run, csv, npz) = (path("run"), path("market.csv"), path("market.npz"));
+    let (code, out, err) = taut(&["record", "market", &run, "--out", &csv]);
+    assert_eq!(code, Some(0), "{out}{err}");
+    let rows = fs::read_to_string(&csv).expect("the rows");
+    assert!(rows.lines().filter(|row| row.contains(",level,")).count() > 10, "{out}");
+    assert!(rows.contains(",snapshot,buy,") && rows.contains(",trade,"), "{out}");
+    let again = taut(&["record", "market", &run, "--out", &csv]);
+    assert!(again.0 == Some(2) && again.2.contains("-f"), "{}", again.2);
+    let (code, out, err) =
+        taut(&["import", "--from", "csv", "--symbol", "TAUT1", &csv, "--out", &npz]);
+    assert_eq!(code, Some(0), "{out}{err}");
+}
+
+/// What tshark shows of a file, a line a packet; nothing where it is not installed.
+fn tshark(arguments: &[&str]) -> Option<String> {
+    let output = match Command::new("tshark").args(arguments).output() {
+        Ok(output) => output,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            println!("skipped: no tshark");
+            return None;
+        }
+        Err(error) => panic!("tshark: {error}"),
+    };
+    assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
+    Some(text(&output.stdout))
+}
+
+#[test]
+fn tshark_counts_in_the_packets_of_a_recording_what_the_run_counted() {
+    let (result, folder) = record(&["--mode", "fused"]);
+    let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    let (run, packets) = (path("run"), path("run.pcapng"));
+    let (code, out, err) = taut(&["record", "packets", &run, "--out", &packets]);
+    assert_eq!(code, Some(0), "{out}{err}");
+    let again = taut(&["record", "packets", &run, "--out", &packets]);
+    assert!(again.0 == Some(2) && again.2.contains("-f"), "{}", again.2);
+    let wrong = "tcp && (_ws.malformed || tcp.analysis.flags || tcp.checksum.status == 0 || \
+                 fix.checksum_bad == 1) || udp.checksum.status == 0";
+    let sums = ["-o", "tcp.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE"];
+    let Some(wrong) = tshark(&[&["-r", &packets, "-Y", wrong], &sums[..]].concat()) else { return };
+    assert_eq!(wrong, "", "nothing is malformed, lost or said twice");
+    let all = |filter: &str, fields: &[&str]| {
+        let fields: Vec<_> = fields.iter().flat_map(|field| ["-e", *field]).collect();
+        let arguments = [&["-r", &packets, "-Y", filter, "-T", "fields"], &fields[..]].concat();
+        tshark(&arguments).expect("it is there")
+    };
+    // A packet may have several messages.
+    let told = all("fix", &["fix.MsgType", "fix.ExecType"]);
+    let said = |kind: &str, column: usize| {
+        let of = |line: &'_ str| line.split('\t').nth(column).unwrap_or_default().to_owned();
+        let messages: Vec<_> = told.lines().map(of).collect();
+        messages.iter().flat_map(|line| line.split(',')).filter(|it| *it == kind).count() as u64
+    };
+    for (kind, column, counted) in [
+        ("D", 0, "orders"),
+        ("F", 0, "cancel_requests"),
+        ("9", 0, "cancel_rejects"),
+        ("0", 1, "acks"),
+        ("F", 1, "fills"),
+        ("4", 1, "cancels"),
+    ] {
+        assert_eq!(said(kind, column), count(&result, counted), "{kind} {counted}: {told}");
+    }
+    let datagrams = all("udp", &["frame.number"]).lines().count() as u64;
+    assert!(datagrams >= count(&result, "ticks"), "{datagrams} {result}");
+}
+
+#[test]
+fn other_limits_judge_the_same_requests() {
+    let (run, folder) = record(&["--mode", "fused"]);
+    let limits = folder.path().join("limits.toml");
+    let limits_path = limits.to_str().expect("UTF-8");
+    let judged = |said: &str| {
+        fs::write(&limits, said).expect("a file");
+        let output = replay(&folder.path().join("run"), &["--json", "--limits", limits_path]);
+        let (out, err) = (text(&output.stdout), text(&output.stderr));
+        assert_eq!(output.status.code(), Some(0), "{out}{err}");
+        assert_eq!(taut_testkit::odd_json_keys(out.trim_end()), [""; 0]);
+        let result: Value = serde_json::from_str(&out).expect("JSON");
+        assert!(result["difference"].is_null(), "{result}");
+        result["what_if"].clone()
+    };
+    // With those that held all passes that left; with no open order nothing does.
+    let same = judged("");
+    assert_eq!(count(&same, "refused"), count(&run, "risk_rejects"), "{same}");
+    assert!(count(&same, "requests") >= count(&run, "orders"), "{same}");
+    let none = judged("[risk]\nopen_orders_max = 0\n");
+    assert_eq!(count(&none, "refused"), count(&none, "requests"), "{none}");
+    assert!(none["reasons"][0]["reason"].as_str().is_some_and(|it| !it.is_empty()), "{none}");
+    fs::write(&limits, "[risks]\n").expect("a file");
+    let wrong = replay(&folder.path().join("run"), &["--limits", limits_path]);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(text(&wrong.stderr).contains("risks"), "{}", text(&wrong.stderr));
+}
+
+#[test]
 fn a_damaged_recording_is_named_by_file_and_byte() {
     let (_, folder) = record(&["--mode", "fused"]);
     let file = folder.path().join("run/0000000001.journal");
@@ -184,6 +332,4 @@ fn what_is_no_recording_and_where_none_can_go_is_refused() {
     let into = folder.path().to_str().expect("a name in UTF-8");
     let outcome = Demo::slow(&["--record", into]).finish();
     outcome.expect_refused(2, &["--record", into, "not empty"]);
-    let outcome = Demo::slow(&["--record", "run", "--venue", "deribit"]).finish();
-    outcome.expect_refused(2, &["--record"]);
 }

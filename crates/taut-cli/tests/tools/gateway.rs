@@ -3,6 +3,8 @@
 
 /// Two strategies, of which one has the other's orders: `hand-over`.
 mod hand_over;
+/// Gateways that are recorded, and do again what they did: `--record`, `replay`.
+mod recorded;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};

@@ -139,8 +139,30 @@ pub fn count(status: &Value, what: &str) -> u64 {
 }
 
 pub fn gateway(settings: &Path) -> Process {
+    gateway_with(settings, &[])
+}
+
+fn gateway_with(settings: &Path, more: &[&str]) -> Process {
     let mut command = Command::new(env!("CARGO_BIN_EXE_taut"));
-    Process::start(command.args(["gateway", "--config"]).arg(settings).env(SECRET.0, SECRET.1))
+    command.args(["gateway", "--config"]).arg(settings).args(more);
+    Process::start(command.env(SECRET.0, SECRET.1))
+}
+
+/// A recorded gateway does again what it did, without a key, and no key is in what was recorded.
+fn expect_the_same_again(recording: &Path) {
+    let recording_text = recording.to_str().expect("a path");
+    let replayed = taut(&["replay", recording_text]);
+    let said = String::from_utf8_lossy(&replayed.stdout).into_owned()
+        + &String::from_utf8_lossy(&replayed.stderr);
+    assert!(replayed.status.success() && said.contains("; 0 differences"), "{said}");
+    let key = PRIVATE_KEY.lines().nth(1).expect("the key");
+    for file in std::fs::read_dir(recording).expect("a folder") {
+        let bytes = std::fs::read(file.expect("a file").path()).expect("a file");
+        for secret in [SECRET.1, key] {
+            let is_there = bytes.windows(secret.len()).any(|it| it == secret.as_bytes());
+            assert!(!is_there, "a secret is in the recording");
+        }
+    }
 }
 
 /// With a file that has no key: market data are everybody's.
@@ -150,7 +172,9 @@ fn a_gateway_trades_on_paper_without_a_key() {
     let settings = Settings::at(&venue);
     std::fs::write(settings.path(), &settings.text).expect("a file");
     let mut command = Command::new(env!("CARGO_BIN_EXE_taut"));
+    let recording = settings.folder.path().join("recording");
     command.args(["gateway", "--paper", "--config"]).arg(settings.path()).env_remove(SECRET.0);
+    command.arg("--record").arg(&recording);
     let mut gateway = Process::start(&mut command);
     gateway.stderr_line("that it is on paper", |line| line.contains("on paper:").then_some(()));
     let control = settings.control();
@@ -166,6 +190,7 @@ fn a_gateway_trades_on_paper_without_a_key() {
     assert!(stopped.status.success(), "{}", String::from_utf8_lossy(&stopped.stderr));
     let ended = gateway.finish();
     assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+    expect_the_same_again(&recording);
 }
 
 #[test]
@@ -281,7 +306,9 @@ fn over_fix_a_gateway_trades_at_binance_by_its_file() {
 /// A gateway by this file, at whose venue a strategy trades until some orders have.
 fn trades_by(settings: &Settings, strategy: &[&str]) {
     std::fs::write(settings.path(), &settings.text).expect("a file");
-    let mut gateway = gateway(&settings.path());
+    let recording = settings.folder.path().join("recording");
+    let record = ["--record", recording.to_str().expect("a path")];
+    let mut gateway = gateway_with(&settings.path(), &record);
     gateway.stderr_line("where it listens", |line| line.contains("meet it at").then_some(()));
     let control = settings.control();
     let mut command = Command::new(env!("CARGO_BIN_EXE_taut"));
@@ -298,6 +325,7 @@ fn trades_by(settings: &Settings, strategy: &[&str]) {
     assert!(stopped.status.success(), "{}", String::from_utf8_lossy(&stopped.stderr));
     let ended = gateway.finish();
     assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+    expect_the_same_again(&recording);
 }
 
 #[test]

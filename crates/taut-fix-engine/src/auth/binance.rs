@@ -5,6 +5,7 @@ use core::fmt;
 use taut_fix::{LogonContext, Writer};
 use taut_order_entry::binance::logon_signature;
 use taut_order_entry::sign::{Ed25519Key, SEED_BYTES};
+use taut_sys::tape;
 
 /// The credentials of one API key.
 #[derive(Clone)]
@@ -24,7 +25,7 @@ impl<'k> BinanceLogon<'k> {
     /// For this API key (Username, 553), whose private key has this seed.
     #[must_use]
     pub fn new(api_key: &'k [u8], seed: &[u8; SEED_BYTES]) -> Self {
-        Self { api_key, key: Ed25519Key::new(seed) }
+        Self { api_key, key: Ed25519Key::new(seed).through(tape::signature) }
     }
 
     /// Writes RawDataLength (95), RawData (96) and Username (553). What else Binance wants in a

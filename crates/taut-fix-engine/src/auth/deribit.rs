@@ -5,6 +5,7 @@ use core::fmt;
 use base64ct::{Base64, Encoding};
 use sha2::{Digest, Sha256};
 use taut_fix::Writer;
+use taut_sys::tape;
 use taut_types::Nanos;
 
 /// Random bytes of a nonce: the least that Deribit takes.
@@ -51,12 +52,15 @@ impl<'k> DeribitLogon<'k> {
         self.last_ms = ms;
         let mut raw = [0; RAW_DATA_BYTES_MAX];
         let raw = raw_data(ms.unsigned_abs(), &self.nonce, &mut raw);
-        let hash = Sha256::new().chain_update(raw).chain_update(self.secret).finalize();
-        let mut password = [0; NONCE_TEXT_BYTES];
-        let password = Base64::encode(&hash, &mut password).unwrap_or_default();
+        let mut password = [b'='; NONCE_TEXT_BYTES];
+        tape::signature(&mut password, &mut |room| {
+            let hash = Sha256::new().chain_update(raw).chain_update(self.secret).finalize();
+            // The text is as long as its room.
+            let _ = Base64::encode(&hash, room);
+        });
         writer.data::<95, 96>(raw);
         writer.text::<553>(self.client_id);
-        writer.text::<554>(password.as_bytes());
+        writer.text::<554>(&password);
     }
 }
 

@@ -1,12 +1,13 @@
 //! The limits of a gateway that runs.
 
 use taut_io::Kernel;
-use taut_oms::{Balance, Balances, LimitsError, Risk};
+use taut_oms::{Balance, Balances, LimitsError, Risk, RiskLimits};
 
 use super::Gateway;
 use crate::config::RiskRules;
 use crate::order_entry::handler::OrderHandler;
-use taut_types::FeeRates;
+use crate::order_entry::what_if::WhatIf;
+use taut_types::{FeeRates, Nanos};
 
 impl<C, F, K: Kernel, O, H: OrderHandler> Gateway<'_, C, F, K, O, H> {
     /// Other limits and permissions from the next order on; what is counted against them stays.
@@ -31,6 +32,18 @@ impl<C, F, K: Kernel, O, H: OrderHandler> Gateway<'_, C, F, K, O, H> {
     /// What accounts have of their currencies.
     pub fn balances(&self) -> impl Iterator<Item = &Balance> {
         self.core.orders.balances().all()
+    }
+
+    /// Has each new order and each modify judged by these limits, too, from here on
+    /// ([`WhatIf`]); what leaves is what leaves without. For who looks back at a recorded run.
+    pub fn judge_by(&mut self, limits: RiskLimits) {
+        self.core.orders.judge_by(limits, Nanos::ZERO);
+    }
+
+    /// What they said, where there are some.
+    #[must_use]
+    pub fn what_if(&self) -> Option<&WhatIf> {
+        self.core.orders.what_if()
     }
 
     /// The pre-trade limits, and how much of them is used.

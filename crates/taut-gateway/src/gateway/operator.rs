@@ -3,7 +3,7 @@
 use std::net::{SocketAddr, SocketAddrV4};
 
 use taut_io::Kernel;
-use taut_journal::{State as RecoveredState, Writer};
+use taut_journal::State as RecoveredState;
 use taut_market_data::{FeedHandler, Soundness, Source, Staleness};
 use taut_oms::{KillCause, KillScope, KillSwitch, Latched, OrderTable, PositionReport};
 use taut_sys::Address;
@@ -12,6 +12,7 @@ use taut_types::{AccountId, ClientOrderId, InstrumentId, Lots, Nanos};
 use super::{Core, Gateway};
 use crate::client::Client;
 use crate::error::GatewayError;
+use crate::journal::OrderWriter;
 #[cfg(doc)]
 use crate::message::SessionPhase;
 use crate::message::{OpenOrder, OrderFilter};
@@ -170,7 +171,7 @@ impl<C: Client, F: FeedHandler, K: Kernel, O: Observer, H: OrderHandler>
     /// When the gateway lacks an instrument or the room for what was recovered.
     pub fn resume(
         &mut self,
-        writer: Writer,
+        writer: impl Into<OrderWriter>,
         recovered: &RecoveredState,
     ) -> Result<(), GatewayError> {
         let Core { orders, client, clock, .. } = &mut self.core;

@@ -124,7 +124,8 @@ impl<'m> Slot<'m> {
     }
 
     pub fn beats(&self) -> u64 {
-        StrategyCounters::load(self.counters).beats
+        let ask = || StrategyCounters::load(self.counters).beats;
+        tape::hear(Heard::Count, ask, |beats, on| on.number(*beats), |from| from.number())
     }
 
     /// Whether the strategy was dropped since this was asked last.

@@ -9,7 +9,7 @@ use taut_fix_engine::BackOff;
 use taut_io::{Completion, Io, Kernel};
 use taut_oms::{
     ExecId, InstrumentStatus, LimitsError, Order, OrderEvent, OrderState, OrderTable, Positions,
-    RequestKind, Risk, RiskInstrument, Trouble, VenueReject,
+    RequestKind, Risk, RiskInstrument, RiskLimits, Trouble, VenueReject,
 };
 use taut_sys::{Address, Clock, StreamOptions, random_bytes};
 use taut_types::{ClientOrderId, Instrument, Nanos, OrderTerms, OrderType, RequestId, TimeInForce};
@@ -23,6 +23,7 @@ use super::handler::{
 };
 use super::reconcile::{MassQuestion, Question, Reconcile};
 use super::waiting::WaitingCancels;
+use super::what_if::WhatIf;
 use super::wire::{Gone, Unwrapped, Wire};
 use super::{CONNECT_TIMEOUT, LOOKS, OrderSession, Phase, at, message_of};
 use crate::config::{GatewayConfig, RiskRules, Transport};
@@ -89,6 +90,7 @@ impl<H: OrderHandler> OrderSession<H> {
             waiting_cancels: WaitingCancels::default(),
             reports: Reports::new(config.risk.accounts(), capacity),
             journal: OrderJournal::default(),
+            what_if: None,
             reconcile: Reconcile::default(),
             comparison: Comparison::default(),
             comparisons: PositionComparisons::default(),
@@ -584,6 +586,15 @@ impl<H: OrderHandler> OrderSession<H> {
             define(&mut self.risk, instrument, &rules.groups);
         }
         Ok(())
+    }
+
+    /// Has requests judged by these limits, too.
+    pub(crate) fn judge_by(&mut self, limits: RiskLimits, now: Nanos) {
+        self.what_if = Some(Box::new(WhatIf::new(limits, now)));
+    }
+
+    pub(crate) fn what_if(&self) -> Option<&WhatIf> {
+        self.what_if.as_deref()
     }
 
     /// Asks the venue to end the session.

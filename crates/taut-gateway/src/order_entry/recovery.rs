@@ -3,7 +3,7 @@
 //! Orders stand as after a disconnect: requests without an answer are lost, and after the logon the
 //! venue is asked about every order. What is killed stays killed.
 
-use taut_journal::{Asked, LOT_VALUE, OpenOrder, State, Writer};
+use taut_journal::{Asked, LOT_VALUE, OpenOrder, State};
 use taut_oms::{
     ExecId, KillScope, Latched, Order, PositionKey, RequestKind, RiskInstrument, TableError,
 };
@@ -12,7 +12,7 @@ use taut_types::{Lots, Nanos, OrderTerms, Price};
 use super::OrderSession;
 use super::handler::OrderHandler;
 use crate::error::GatewayError;
-use crate::journal::OrderJournal;
+use crate::journal::{OrderJournal, OrderWriter};
 use crate::owner::Owner;
 
 const INSTRUMENTS: GatewayError =
@@ -26,11 +26,12 @@ impl<H: OrderHandler> OrderSession<H> {
     /// Takes up what was recovered, and writes into its journal from here on.
     pub(crate) fn resume(
         &mut self,
-        writer: Writer,
+        writer: impl Into<OrderWriter>,
         recovered: &State,
         utc: Nanos,
     ) -> Result<(), GatewayError> {
-        self.journal = OrderJournal::new(writer, &self.instruments, self.instrument_capacity);
+        self.journal =
+            OrderJournal::new(writer.into(), &self.instruments, self.instrument_capacity);
         // Gains before losses: on the way an account has never less than in the end, and what is
         // within its limit stops nothing.
         let mut positions: Vec<_> = recovered.positions.iter().collect();

@@ -240,6 +240,9 @@ impl<H: OrderHandler> OrderSession<H> {
         if !self.table.has_room_for(id) {
             return Err(Refusal::Table);
         }
+        if let Some(what_if) = self.what_if.as_mut().filter(|_| !is_rehearsal) {
+            what_if.judge((&mut self.risk, &self.table), now, (id, order), &reference);
+        }
         let best_own = |instrument, side| self.table.best_own(None, instrument, side);
         let checked =
             self.risk.check_or_rehearse(now, id, order, &reference, best_own, is_rehearsal);
@@ -331,6 +334,10 @@ impl<H: OrderHandler> OrderSession<H> {
         modify: Modify<'_>,
         reference: &Reference,
     ) -> Result<Permit, Refusal> {
+        if let Some(what_if) = &mut self.what_if {
+            let judging = (&mut self.risk, &self.table);
+            what_if.judge_modify(judging, now, (target, modify), reference);
+        }
         let table = &self.table;
         let best_own = |instrument, side| table.best_own(Some(target), instrument, side);
         self.risk.check_modify(now, modify, reference, best_own).map_err(Refusal::Risk)

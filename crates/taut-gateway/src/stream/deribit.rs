@@ -8,6 +8,7 @@ use taut_market_data::deribit::{BookChannel, Message, read_message};
 use taut_oms::Rate;
 use taut_order_entry::deribit::{Request, grants, read_count, read_error, read_instrument};
 use taut_order_entry::sign::HmacKey;
+use taut_sys::tape;
 use taut_types::{InstrumentId, Nanos};
 
 use super::session::{StreamCounters, StreamSession, VenueTerms};
@@ -174,7 +175,10 @@ impl DeribitStream {
             terms: vec![None; names.len()],
             news: VecDeque::with_capacity(names.len()),
             terms_at: Nanos::ZERO,
-            key: key.as_ref().map(|(id, secret)| (id.clone(), HmacKey::new(secret.as_bytes()))),
+            key: key.as_ref().map(|(id, secret)| {
+                let key = HmacKey::new(secret.as_bytes()).through(tape::signature);
+                (id.clone(), key)
+            }),
             silence: *silence,
             tasks: VecDeque::with_capacity(64),
             tests: false,

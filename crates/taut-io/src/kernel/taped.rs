@@ -15,6 +15,7 @@ use taut_sys::{
 };
 use taut_types::Nanos;
 
+use super::traffic::{Traffic, Witness};
 use super::{Adopted, Bell, Calls, Kernel, NOT_REAL, Received};
 
 /// Any kernel, and none: see the module.
@@ -24,6 +25,10 @@ pub struct TapedKernel<K> {
     calls: Calls,
     /// The first 64 places that are hot: a look at these says nothing yet.
     hot: u64,
+    /// Those whose bytes are sealed: how many there were is written down.
+    sealed: u64,
+    /// Who sees what passes, of a kernel that is none.
+    witness: Option<Witness>,
 }
 
 /// Received bytes: the kernel's, and those of the tape.
@@ -58,13 +63,40 @@ impl<K> TapedKernel<K> {
     /// A kernel that can be written down.
     #[must_use]
     pub const fn live(kernel: K) -> Self {
-        Self { live: Some(kernel), calls: Calls { io: 0, idle: 0 }, hot: 0 }
+        Self {
+            live: Some(kernel),
+            calls: Calls { io: 0, idle: 0 },
+            hot: 0,
+            sealed: 0,
+            witness: None,
+        }
     }
 
     /// None: every answer is the tape's.
     #[must_use]
     pub const fn given() -> Self {
-        Self { live: None, calls: Calls { io: 0, idle: 0 }, hot: 0 }
+        Self { live: None, calls: Calls { io: 0, idle: 0 }, hot: 0, sealed: 0, witness: None }
+    }
+
+    /// The same, and somebody sees what passes: bytes that are not sealed, and whose they are.
+    #[must_use]
+    pub fn witnessed_by(self, witness: Witness) -> Self {
+        Self { witness: Some(witness), ..self }
+    }
+
+    fn witness(&mut self, traffic: Traffic<'_>) {
+        if let Some(witness) = &mut self.witness {
+            witness(traffic);
+        }
+    }
+
+    /// Shows what went out of a place.
+    fn witness_out(&mut self, place: u32, parts: &[&[u8]], taken: usize, to: Option<&SocketAddr>) {
+        if self.witness.is_some() && !is_in(self.sealed, place) {
+            let bytes = parts.concat();
+            let bytes = bytes.get(..taken).unwrap_or(&bytes);
+            self.witness(Traffic::Out { place, bytes, to: to.copied() });
+        }
     }
 
     /// The kernel below.
@@ -122,7 +154,12 @@ impl<K: Kernel> TapedKernel<K> {
         parts: &[&[u8]],
         act: impl FnOnce(&mut K) -> Result<Option<usize>, SysError>,
     ) -> Result<Option<usize>, SysError> {
-        tape::tell(Heard::Sent, parts);
+        if is_in(self.sealed, place) {
+            let length: usize = parts.iter().map(|part| part.len()).sum();
+            tape::tell(Heard::Sent, &[&length.to_le_bytes()]);
+        } else {
+            tape::tell(Heard::Sent, parts);
+        }
         let put = |taken: &Option<usize>, on: &mut Put<'_>| put_option(on, taken.map(|n| n as u64));
         let get = |from: &mut Get<'_>| {
             get_option(from)?.map_or(Some(None), |taken| usize::try_from(taken).ok().map(Some))
@@ -173,6 +210,14 @@ fn get_small<N: TryFrom<u64>>(from: &mut Get<'_>) -> Option<Option<N>> {
         None => Some(None),
         Some(value) => N::try_from(value).ok().map(Some),
     }
+}
+
+/// The most bytes that one call receives.
+const RECEIVED_BYTES_MAX: usize = 1 << 24;
+
+/// How many sealed bytes there were.
+fn get_length(from: &mut Get<'_>) -> Option<usize> {
+    usize::try_from(from.number()?).ok().filter(|length| *length <= RECEIVED_BYTES_MAX)
 }
 
 fn put_ip(on: &mut Put<'_>, ip: IpAddr) {
@@ -286,8 +331,8 @@ fn get_received<L>(
 
 /// Whether a place is looked at in every turn, so that a look that finds nothing leaves the loop as
 /// it was. Of another place the loop remembers that it is to be looked at, until nothing is found.
-const fn is_hot(hot: u64, place: u32) -> bool {
-    place < u64::BITS && hot >> place & 1 != 0
+const fn is_in(places: u64, place: u32) -> bool {
+    place < u64::BITS && places >> place & 1 != 0
 }
 
 /// Whether it is an answer that no idle turn has.
@@ -364,7 +409,11 @@ impl<K: Kernel> Kernel for TapedKernel<K> {
             _ => get_address(from).map(Some),
         };
         let act = |live: &mut K| live.accept(listener, stream, options);
-        self.asked(Heard::Opened, Call::Accept, stream, act, put, get)
+        let accepted = self.asked(Heard::Opened, Call::Accept, stream, act, put, get)?;
+        if let Some(peer) = &accepted {
+            self.witness(Traffic::Stream { place: stream, peer: Some(peer), is_accepted: true });
+        }
+        Ok(accepted)
     }
 
     fn connect(
@@ -381,7 +430,9 @@ impl<K: Kernel> Kernel for TapedKernel<K> {
             Some(if stands { ConnectProgress::Connected } else { ConnectProgress::Underway })
         };
         let act = |live: &mut K| live.connect(place, to, options);
-        self.asked(Heard::Opened, Call::Connect, place, act, put, get)
+        let progress = self.asked(Heard::Opened, Call::Connect, place, act, put, get)?;
+        self.witness(Traffic::Stream { place, peer: Some(to), is_accepted: false });
+        Ok(progress)
     }
 
     fn connect_result(&mut self, place: u32) -> Result<(), SysError> {
@@ -394,7 +445,9 @@ impl<K: Kernel> Kernel for TapedKernel<K> {
         at: &Address,
         options: &DatagramOptions,
     ) -> Result<(), SysError> {
-        self.done(Call::Datagram, place, |live| live.datagram(place, at, options))
+        self.done(Call::Datagram, place, |live| live.datagram(place, at, options))?;
+        self.witness(Traffic::Datagrams { place, at: Some(at) });
+        Ok(())
     }
 
     fn adopt(&mut self, place: u32, socket: Socket, adopted: Adopted) -> Result<(), SysError> {
@@ -404,7 +457,15 @@ impl<K: Kernel> Kernel for TapedKernel<K> {
             Adopted::Listener => Call::Listen,
             Adopted::Stream => Call::Connect,
         };
-        self.done(call, place, |live| live.adopt(place, socket, adopted))
+        self.done(call, place, |live| live.adopt(place, socket, adopted))?;
+        match adopted {
+            Adopted::Datagram { .. } => self.witness(Traffic::Datagrams { place, at: None }),
+            Adopted::Stream => {
+                self.witness(Traffic::Stream { place, peer: None, is_accepted: false });
+            }
+            Adopted::Listener => {}
+        }
+        Ok(())
     }
 
     fn socket(&self, place: u32) -> Result<&Socket, SysError> {
@@ -428,24 +489,35 @@ impl<K: Kernel> Kernel for TapedKernel<K> {
         let TapedBuffers { live: own, given } = buffers;
         let (Some(live), Some(own)) = (&mut self.live, own) else {
             self.calls.io += 1;
+            let is_sealed = is_in(self.sealed, place);
             let get = |from: &mut Get<'_>| {
                 let is_same = from.number()? == u64::from(place);
                 let found = from.result(|from| {
                     get_received(from, |from| {
                         let info = if from.number()? != 0 { Some(get_info(from)?) } else { None };
                         given.clear();
-                        given.extend_from_slice(from.bytes()?);
+                        match is_sealed {
+                            true => given.resize(get_length(from)?, 0),
+                            false => given.extend_from_slice(from.bytes()?),
+                        }
                         Some(TapedLease::Given(info))
                     })
                 });
                 found.filter(|_| is_same)
             };
             let nothing = || Ok(Received::Nothing);
-            return tape::hear_or(Heard::Arrived, nothing, |_, _| (), get, nothing);
+            let found = tape::hear_or(Heard::Arrived, nothing, |_, _| (), get, nothing);
+            if let (Some(witness), false) = (&mut self.witness, is_sealed)
+                && let Ok(Received::Some { lease: TapedLease::Given(info), .. }) = &found
+            {
+                witness(Traffic::In { place, bytes: given, info: info.as_ref() });
+            }
+            return found;
         };
         let received = live.receive(place, own);
         if tape::is_writing() {
-            if is_something(&received) || !is_hot(self.hot, place) {
+            let is_sealed = is_in(self.sealed, place);
+            if is_something(&received) || !is_in(self.hot, place) {
                 tape::mark_effect();
             }
             let put = |received: &Received<K::Lease>, on: &mut Put<'_>| {
@@ -455,7 +527,10 @@ impl<K: Kernel> Kernel for TapedKernel<K> {
                     if let Some(info) = info {
                         put_info(on, &info);
                     }
-                    on.bytes(K::bytes(own, lease));
+                    match is_sealed {
+                        true => on.number(K::bytes(own, lease).len() as u64),
+                        false => on.bytes(K::bytes(own, lease)),
+                    }
                 });
             };
             let put = |(): &(), on: &mut Put<'_>| {
@@ -477,7 +552,11 @@ impl<K: Kernel> Kernel for TapedKernel<K> {
     fn send(&mut self, place: u32, parts: &[&[u8]]) -> Result<Option<usize>, SysError> {
         match &mut self.live {
             Some(live) if !tape::is_writing() => live.send(place, parts),
-            _ => self.sent(place, parts, |live| live.send(place, parts)),
+            _ => {
+                let taken = self.sent(place, parts, |live| live.send(place, parts))?;
+                self.witness_out(place, parts, taken.unwrap_or(0), None);
+                Ok(taken)
+            }
         }
     }
 
@@ -490,7 +569,11 @@ impl<K: Kernel> Kernel for TapedKernel<K> {
     ) -> Result<Option<usize>, SysError> {
         match &mut self.live {
             Some(live) if !tape::is_writing() => live.send_to(place, bytes, to),
-            _ => self.sent(place, &[bytes], |live| live.send_to(place, bytes, to)),
+            _ => {
+                let taken = self.sent(place, &[bytes], |live| live.send_to(place, bytes, to))?;
+                self.witness_out(place, &[bytes], taken.unwrap_or(0), to);
+                Ok(taken)
+            }
         }
     }
 
@@ -502,10 +585,16 @@ impl<K: Kernel> Kernel for TapedKernel<K> {
     fn read(&mut self, place: u32, into: &mut [u8]) -> Result<Received<usize>, SysError> {
         let Some(live) = &mut self.live else {
             self.calls.io += 1;
+            let is_sealed = is_in(self.sealed, place);
             let get = |from: &mut Get<'_>| {
                 let is_same = from.number()? == u64::from(place);
                 let found = from.result(|from| {
                     get_received(from, |from| {
+                        if is_sealed {
+                            let length = get_length(from)?;
+                            into.get_mut(..length)?.fill(0);
+                            return Some(length);
+                        }
                         let bytes = from.bytes()?;
                         into.get_mut(..bytes.len())?.copy_from_slice(bytes);
                         Some(bytes.len())
@@ -514,16 +603,25 @@ impl<K: Kernel> Kernel for TapedKernel<K> {
                 found.filter(|_| is_same)
             };
             let nothing = || Ok(Received::Nothing);
-            return tape::hear_or(Heard::Arrived, nothing, |_, _| (), get, nothing);
+            let found = tape::hear_or(Heard::Arrived, nothing, |_, _| (), get, nothing);
+            if let (Some(witness), false) = (&mut self.witness, is_sealed)
+                && let Ok(Received::Some { lease: length, .. }) = found
+            {
+                let bytes = into.get(..length).unwrap_or(&[]);
+                witness(Traffic::In { place, bytes, info: None });
+            }
+            return found;
         };
         let received = live.read(place, into);
         if tape::is_writing() {
-            if is_something(&received) || !is_hot(self.hot, place) {
+            let is_sealed = is_in(self.sealed, place);
+            if is_something(&received) || !is_in(self.hot, place) {
                 tape::mark_effect();
             }
             let put = |received: &Received<usize>, on: &mut Put<'_>| {
-                put_received(received, on, |length, on| {
-                    on.bytes(into.get(..*length).unwrap_or(&[]));
+                put_received(received, on, |length, on| match is_sealed {
+                    true => on.number(*length as u64),
+                    false => on.bytes(into.get(..*length).unwrap_or(&[])),
                 });
             };
             let put = |(): &(), on: &mut Put<'_>| {
@@ -547,7 +645,11 @@ impl<K: Kernel> Kernel for TapedKernel<K> {
         to: Option<&SocketAddr>,
     ) -> Result<usize, SysError> {
         let act = |live: &mut K| live.send_batch(place, datagrams, to).map(Some);
-        self.sent(place, datagrams, act).map(|sent| sent.unwrap_or(0))
+        let sent = self.sent(place, datagrams, act)?.unwrap_or(0);
+        for datagram in datagrams.iter().take(sent) {
+            self.witness_out(place, &[datagram], datagram.len(), to);
+        }
+        Ok(sent)
     }
 
     fn send_segmented(
@@ -558,7 +660,12 @@ impl<K: Kernel> Kernel for TapedKernel<K> {
         to: Option<&SocketAddr>,
     ) -> Result<usize, SysError> {
         let act = |live: &mut K| live.send_segmented(place, bytes, segment_bytes, to).map(Some);
-        self.sent(place, &[bytes], act).map(|sent| sent.unwrap_or(0))
+        let sent = self.sent(place, &[bytes], act)?.unwrap_or(0);
+        let segments = bytes.get(..sent).unwrap_or(bytes).chunks(segment_bytes.max(1).into());
+        for segment in segments {
+            self.witness_out(place, &[segment], segment.len(), to);
+        }
+        Ok(sent)
     }
 
     fn shut_down_send(&mut self, place: u32) -> Result<(), SysError> {
@@ -566,18 +673,24 @@ impl<K: Kernel> Kernel for TapedKernel<K> {
     }
 
     fn close(&mut self, place: u32) {
-        self.hot &= !1_u64.checked_shl(place).unwrap_or(0);
+        let others = !1_u64.checked_shl(place).unwrap_or(0);
+        (self.hot, self.sealed) = (self.hot & others, self.sealed & others);
         let act = |live: &mut K| {
             live.close(place);
             Ok(())
         };
         let _ = self.done(Call::Close, place, act);
+        self.witness(Traffic::Closed { place });
     }
 
     fn set_hot(&mut self, place: u32, hot: bool) -> Result<(), SysError> {
         let bit = 1_u64.checked_shl(place).unwrap_or(0);
         self.hot = if hot { self.hot | bit } else { self.hot & !bit };
         self.done(Call::Hot, place, |live| live.set_hot(place, hot))
+    }
+
+    fn seal(&mut self, place: u32) {
+        self.sealed |= 1_u64.checked_shl(place).unwrap_or(0);
     }
 
     fn local_address(&self, place: u32) -> Result<Address, SysError> {
@@ -620,7 +733,7 @@ impl<K: Kernel> Kernel for TapedKernel<K> {
             Some(live) => {
                 let hot = self.hot;
                 let waited = live.wait(span, &mut |place, ready| {
-                    if !is_hot(hot, place) || ready.writable || ready.ended {
+                    if !is_in(hot, place) || ready.writable || ready.ended {
                         tape::mark_effect();
                     }
                     let flags = u64::from(ready.readable)

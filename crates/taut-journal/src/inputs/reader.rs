@@ -7,6 +7,7 @@ use taut_types::Nanos;
 
 use super::frame::{self, HEAD_WORDS, Head};
 use super::header::{HEADER_WORDS, Header};
+use super::times::{self, InputPlace};
 use crate::error::{Damage, JournalError, What, segment_name};
 
 /// A frame.
@@ -24,7 +25,8 @@ pub struct Frame<'r> {
     pub bytes: &'r [u8],
 }
 
-/// What stands behind the last frame: a frame that was never finished.
+/// What stands behind the last frame: a frame that was never finished, or not all of which a power
+/// cut has left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InputsTail {
     /// In which segment.
@@ -69,6 +71,35 @@ impl InputReader {
         };
         reader.load(1)?;
         Ok(reader)
+    }
+
+    /// Opens a journal at a frame that was appended at this time at the latest, by its time table;
+    /// at the first where there is none, or it says nothing that is right.
+    ///
+    /// # Errors
+    /// As [`InputReader::open`].
+    pub fn open_before(folder: &Path, time: Nanos) -> Result<Self, JournalError> {
+        let mut reader = Self::open(folder)?;
+        let places = times::read(folder);
+        let before = places.iter().rev().find(|place| place.time <= time);
+        if let Some(place) = before
+            && !reader.goes_to(place)
+        {
+            return Self::open(folder);
+        }
+        Ok(reader)
+    }
+
+    /// Goes on at this frame; whether it is there.
+    fn goes_to(&mut self, place: &InputPlace) -> bool {
+        if self.segment != place.segment && self.load(place.segment).is_err() {
+            return false;
+        }
+        self.at = usize::try_from(place.offset / 8).unwrap_or(usize::MAX);
+        self.due = place.sequence;
+        let rest = self.words.get(self.at..).unwrap_or(&[]);
+        let head = frame::read(rest, self.salt, &mut self.room);
+        head.is_some_and(|head| (head.sequence, head.time) == (place.sequence, place.time))
     }
 
     /// The next frame; none at the end.
@@ -116,19 +147,26 @@ impl InputReader {
     fn end_segment(&mut self) -> Result<(), JournalError> {
         let behind = self.words.get(self.at..).unwrap_or(&[]);
         let is_empty = behind.iter().all(|word| *word == 0);
-        let is_begun = behind.first().is_some_and(|word| *word != 0);
         let later = (1..behind.len()).any(|skipped| {
             // Behind zeros there is nothing to look for.
             behind.get(skipped).is_some_and(|word| *word != 0)
                 && frame::read(behind.get(skipped..).unwrap_or(&[]), self.salt, &mut self.room)
                     .is_some_and(|head| head.sequence >= self.due)
         });
-        if is_begun || later {
+        if later {
             return Err(self.damage(What::Record, self.at).into());
         }
         let next = self.segment + 1;
         if self.folder.join(segment_name(next)).exists() {
             let was = (self.segment, self.at, is_empty);
+            if self.is_unwritten(next) {
+                // A power cut has left its name alone.
+                self.is_over = true;
+                if !is_empty {
+                    self.tail = Some(InputsTail { segment: was.0, offset: 8 * was.1 as u64 });
+                }
+                return Ok(());
+            }
             self.load(next)?;
             let rest = self.words.get(self.at..).unwrap_or(&[]);
             let has_frames = frame::read(rest, self.salt, &mut self.room).is_some();
@@ -154,6 +192,12 @@ impl InputReader {
             self.tail = Some(InputsTail { segment, offset });
         }
         Ok(())
+    }
+
+    /// Whether nothing was ever written to a segment that is the last one.
+    fn is_unwritten(&self, number: u32) -> bool {
+        let bytes = std::fs::read(self.folder.join(segment_name(number))).unwrap_or_default();
+        bytes.iter().all(|byte| *byte == 0) && !self.has_later(number)
     }
 
     /// Whether there is a segment behind this one, which is not there.

@@ -13,6 +13,7 @@ use super::frame;
 use super::frame::HEAD_WORDS;
 use super::header::HEADER_WORDS;
 use super::segment::Segment;
+use super::times::{InputPlace, STEP, TimesFile, WAITING};
 use crate::error::{JournalError, segment_name};
 use crate::fault::{Fault, Shared};
 use crate::lock::FolderLock;
@@ -63,6 +64,8 @@ impl Inputs {
         let file = |error| JournalError::File { segment: 1, error };
         let segment = Arc::new(Segment::make(folder, 1, words).map_err(file)?);
         let (to_writer, prepared) = sync_channel(1);
+        let (to_table, noted) = sync_channel(WAITING);
+        let times = TimesFile::create(folder);
         let frame = Vec::with_capacity(words);
         let writer = InputWriter {
             segment,
@@ -70,10 +73,14 @@ impl Inputs {
             sequence: 1,
             frame,
             prepared,
+            to_table,
+            next_row: Nanos(i64::MIN),
             shared: Arc::clone(&shared),
         };
         let folder = folder.to_owned();
-        let keeper = InputKeeper { folder, words, next: 2, waiting: None, to_writer, shared };
+        let waiting = None;
+        let keeper =
+            InputKeeper { folder, words, next: 2, waiting, to_writer, noted, times, shared };
         Ok(Self { writer, keeper })
     }
 }
@@ -89,6 +96,9 @@ pub struct InputWriter {
     /// The frame on its way, behind the salt.
     frame: Vec<u64>,
     prepared: Receiver<Arc<Segment>>,
+    /// Where rows of the time table go, and when the next one does.
+    to_table: SyncSender<InputPlace>,
+    next_row: Nanos,
     shared: Arc<Shared>,
 }
 
@@ -106,11 +116,28 @@ impl InputWriter {
         if !self.segment.has_room(self.at, words) {
             self.roll(words)?;
         }
+        if time >= self.next_row {
+            self.note_place(time);
+        }
         let stamp = (self.sequence, time);
         frame::write(&mut self.frame, self.segment.salt, stamp, kind, bytes);
         self.at = self.segment.store(self.at, self.frame.get(1..).unwrap_or(&[]));
         self.sequence += 1;
         Ok(self.sequence - 1)
+    }
+
+    /// The frame that is appended now gets a row of the time table, where there is room for one.
+    #[cold]
+    fn note_place(&mut self, time: Nanos) {
+        self.next_row = time + STEP;
+        let (sequence, segment) = (self.sequence, self.segment.number);
+        let offset = (self.at * size_of::<u64>()) as u64;
+        let _ = self.to_table.try_send(InputPlace { sequence, time, segment, offset });
+    }
+
+    /// The next frame begins a segment, if one is ready: a day's, say. Whether it does.
+    pub fn begin_segment(&mut self) -> bool {
+        self.at == HEADER_WORDS || self.roll(HEAD_WORDS).is_ok()
     }
 
     /// The number that the next frame gets.
@@ -146,6 +173,9 @@ pub struct InputKeeper {
     /// A segment that the writer has no room for yet.
     waiting: Option<Arc<Segment>>,
     to_writer: SyncSender<Arc<Segment>>,
+    /// Rows of the time table.
+    noted: Receiver<InputPlace>,
+    times: TimesFile,
     shared: Arc<Shared>,
 }
 
@@ -156,6 +186,7 @@ impl InputKeeper {
     /// # Errors
     /// The disk is full or broken, with the file; it is tried again at the next turn.
     pub fn turn(&mut self) -> Result<(), JournalError> {
+        self.times.append(self.noted.try_iter());
         if self.waiting.is_none() {
             let made = Segment::make(&self.folder, self.next, self.words);
             self.shared.fault.note_unprepared(made.as_ref().err().copied());
@@ -177,7 +208,8 @@ impl InputKeeper {
     ///
     /// # Errors
     /// What the system says; the journal is right all the same.
-    pub fn finish(self, writer: InputWriter) -> Result<(), JournalError> {
+    pub fn finish(mut self, writer: InputWriter) -> Result<(), JournalError> {
+        self.times.append(self.noted.try_iter());
         let last = writer.segment.number;
         let bytes = (writer.at * size_of::<u64>()) as u64;
         drop(writer);

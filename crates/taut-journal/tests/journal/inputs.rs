@@ -85,12 +85,18 @@ fn every_flipped_bit_is_named() {
     let (_directory, folder) = write(12, true);
     let file = folder.join(segment_name(1));
     let whole = fs::read(&file).expect("the segment");
-    // The header says nothing of the run but when it was made, and its own sum covers that.
+    // The header says nothing of the run but when it was made, and its own sum covers that. With no
+    // right frame behind it, a wrong one is what a power cut leaves of the last.
+    let last = whole.len() as u64 - 32 - bytes(12).len().next_multiple_of(8) as u64;
     for bit in 0..8 * whole.len() {
         let mut wrong = whole.clone();
         wrong[bit / 8] ^= 1 << (bit % 8);
         fs::write(&file, wrong).expect("write it");
         let (count, result) = read(&folder);
+        if bit as u64 / 8 >= last {
+            assert_eq!((count, result), (11, Ok(())), "bit {bit}");
+            continue;
+        }
         let Err(JournalError::Damaged(Damage { segment: 1, offset, .. })) = result else {
             panic!("bit {bit}: {count} frames, {result:?}");
         };

@@ -4,6 +4,7 @@
 mod damage;
 mod flow;
 mod inputs;
+mod inputs_power;
 mod kill;
 mod room;
 mod whole;

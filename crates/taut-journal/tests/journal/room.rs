@@ -5,7 +5,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use taut_journal::{Entry, Journal, JournalError, read, segment_name};
+use taut_journal::{
+    Entry, InputReader, InputSettings, Inputs, Journal, JournalError, TURN, read, segment_name,
+};
 use taut_types::{ClientOrderId, Nanos, RequestId};
 
 use crate::flow::{Flow, small};
@@ -89,6 +91,36 @@ fn a_full_disk_stops_orders_by_its_file_and_lets_cancels_leave() {
     drop((writer, housekeeper));
     let error = Journal::open(&disk.folder, settings).expect_err("no room for one more");
     assert!(is_no_room(error), "{error}");
+}
+
+#[test]
+fn a_full_disk_holds_up_the_journal_of_inputs_until_there_is_room() {
+    let Some(disk) = SmallDisk::new() else {
+        println!("skipped: no file system can be mounted here");
+        return;
+    };
+    let folder = disk.folder.join("inputs");
+    let settings = InputSettings { segment_bytes: 1 << 16 };
+    let filler = disk.folder.join("filler");
+    fs::write(&filler, vec![1; 200_000]).expect("there is room");
+    let Inputs { mut writer, mut keeper } = Inputs::create(&folder, settings).expect("a journal");
+    let mut failed_turn = None;
+    let (last, failed) = loop {
+        failed_turn = failed_turn.or(keeper.turn().err());
+        if let Err(error) = writer.append(TURN, Nanos(1), &[7; 900]) {
+            break (writer.next_sequence() - 1, error);
+        }
+    };
+    assert!(is_no_room(failed_turn.expect("a turn has failed")) && is_no_room(failed), "{failed}");
+    assert!(last > 100, "{last}");
+    // There is room: it goes on with the next number.
+    fs::remove_file(&filler).expect("it");
+    keeper.turn().expect("there is room");
+    assert_eq!(writer.append(TURN, Nanos(2), b"on"), Ok(last + 1));
+    keeper.finish(writer).expect("the end");
+    let mut reader = InputReader::open(&folder).expect("a journal");
+    let count = std::iter::from_fn(|| reader.next_frame().expect("right").map(|_| ())).count();
+    assert_eq!(count as u64, last + 1);
 }
 
 fn permit(path: &Path, mode: u32) {

@@ -83,6 +83,20 @@ impl TlsClientConfig {
         Ok(Self(Arc::new(config)))
     }
 
+    /// Trusts nobody: for who connects to nobody, such as a run that is done again from its
+    /// [tape](taut_sys::tape).
+    ///
+    /// # Errors
+    /// As [`TlsClientConfig::new`].
+    pub fn trusting_nobody() -> Result<Self, NetError> {
+        let builder =
+            ClientConfig::builder_with_details(Arc::new(default_provider()), Arc::new(Clock));
+        let builder =
+            builder.with_safe_default_protocol_versions().map_err(|_| NetError::TlsConfig)?;
+        let builder = builder.with_root_certificates(RootCertStore::empty());
+        Ok(Self(Arc::new(builder.with_no_client_auth())))
+    }
+
     pub(super) fn shared(&self) -> Arc<ClientConfig> {
         Arc::clone(&self.0)
     }

@@ -15,25 +15,29 @@ use taut_gateway::{
 };
 use taut_io::{EpollKernel, TapedKernel};
 use taut_ipc::{Region, Segment};
+use taut_journal::InputSettings;
 use taut_market_data::FeedHandler;
 use taut_market_data::binance::{BinanceConfig, BinanceFeed};
 use taut_market_data::native::{NativeConfig, NativeFeed};
-use taut_sys::{Address, Clock, DatagramOptions, Doorbell, Socket, TickMapping, Wait, Waiter};
+use taut_sys::{
+    Address, Clock, DatagramOptions, Doorbell, MAPPING_WORDS, Socket, TickMapping, Wait, Waiter,
+};
 use taut_types::{Instrument, Nanos};
 
+use crate::build::Build;
 use crate::child::{Parent, SharedClock, attach, regions};
 use crate::control::GatewaySetup;
 use crate::error::RunnerError;
 use crate::feed::asking_socket;
 use crate::looker::Looker;
-use crate::recording::{BUILD, Recorded, Recorder};
+use crate::recording::{Head, RecordedRun, Recorder, What, WhenFull};
+use crate::replaying::Replaying;
 use crate::roles::bare_send::BareSend;
 use crate::service::{Connect, Connections, MarketData, connect};
 use crate::settings::{Market, Mode, VenueKind};
 use crate::web::RunGateway;
 
 use live::Live;
-pub use replaying::Replaying;
 use running::RestingClient;
 
 /// Sockets of the gateway: its feed's, its orders'.
@@ -54,9 +58,10 @@ pub fn play<S: Strategy>(
     let strategy_bell = fds.next().map(Doorbell::from);
     let feed: Vec<_> = fds.collect();
     let recorder = setup.common.settings.record.as_ref().map(|folder| {
-        let (build, clock) = (BUILD.to_owned(), clock.mapping().to_words());
-        let run = Recorded { build, setup: setup.clone(), clock, feed_sockets: feed.len() };
-        Recorder::create(folder, &run)
+        let run = RecordedRun { setup: setup.clone(), feed_sockets: feed.len() };
+        let (build, clock) = (Build::this(), clock.mapping().to_words());
+        let head = Head { build, clock, what: What::Run(Box::new(run)) };
+        Recorder::create(folder, &head, (InputSettings::default(), WhenFull::End))
     });
     let recorder = recorder.transpose()?;
     let clock = if recorder.is_some() { clock.taped() } else { clock };
@@ -68,7 +73,7 @@ pub fn play<S: Strategy>(
 
 /// Builds the same gateway on a kernel that is none, and has it do what it did.
 pub fn replay<S: Strategy>(
-    run: &Recorded,
+    (run, clock): (&RecordedRun, [u64; MAPPING_WORDS]),
     replaying: Replaying<'_>,
     make: impl FnOnce() -> Result<S, RunnerError>,
 ) -> Result<(), RunnerError> {
@@ -78,7 +83,7 @@ pub fn replay<S: Strategy>(
     let segment = create("taut-replay", &Regions::LAYOUT)?;
     let strategy_segment = create("taut-replay", &StrategyRegions::LAYOUT)?;
     let regions = regions(&segment)?;
-    let clock = Clock::new(TickMapping::from_words(run.clock)).taped();
+    let clock = Clock::new(TickMapping::from_words(clock)).taped();
     let setup = &run.setup;
     let process = Process { setup, regions, driver: Driver::Replaying(replaying), elsewhere: None };
     process.start(clock, Sockets::Recorded(run.feed_sockets), (&strategy_segment, None), make)
@@ -246,15 +251,23 @@ impl<'m> Process<'_, 'm> {
         let failed = |error: GatewayError| failed(error, orders);
         let regions = self.regions;
         let bare_send = self.setup.sink.map(|sink| BareSend::new(sink, &regions)).transpose();
-        let looker = Looker { bare_send: bare_send.map_err(failed)?, ..Looker::default() };
+        let market = match &self.driver {
+            Driver::Live(_) => None,
+            Driver::Replaying(replaying) => replaying.market.clone(),
+        };
+        let bare_send = bare_send.map_err(failed)?;
+        let looker = Looker { bare_send, market, ..Looker::default() };
         let Connections { config, market_data, orders: handler, .. } = connections;
+        if let Some(Ok(mut market)) = looker.market.as_ref().map(|market| market.lock()) {
+            market.set_instruments(&config.instruments);
+        }
         let handlers = (market_data.handler, handler);
         let kernel = match &self.driver {
             Driver::Live(_) => {
                 let kernel = EpollKernel::new(SOURCES);
                 TapedKernel::live(kernel.map_err(|error| RunnerError::run("the kernel", error))?)
             }
-            Driver::Replaying(_) => TapedKernel::given(),
+            Driver::Replaying(replaying) => replaying.kernel(),
         };
         let input = market_data.input;
         let mut gateway =
@@ -265,7 +278,7 @@ impl<'m> Process<'_, 'm> {
             Driver::Live(live) => {
                 live.run(&mut gateway, failed, Waiter::new(self.setup.common.place.wait))
             }
-            Driver::Replaying(replaying) => replaying.run(&mut gateway, self.elsewhere),
+            Driver::Replaying(them) => replaying::run(them, &mut gateway, self.elsewhere),
         }
     }
 }

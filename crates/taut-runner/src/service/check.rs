@@ -18,6 +18,7 @@ use crate::service::file::{GatewayFile, StrategySettings, WhenGoneKey};
 use crate::service::journal::JournalKeys;
 use crate::service::name::{NAME_BYTES_MAX, is_name};
 use crate::service::okx::OkxKeys;
+use crate::service::record::RecordKeys;
 use crate::service::rules::Rules;
 use crate::service::secret::CredentialSettings;
 
@@ -29,6 +30,9 @@ impl FileSettings for GatewayFile {
         }
         if let Some(journal) = &mut self.journal {
             journal.folder = folder.join(&journal.folder);
+        }
+        if let Some(record) = &mut self.record {
+            record.folder = folder.join(&record.folder);
         }
         if let Some(drop_copy) = &mut self.drop_copy {
             drop_copy.store = folder.join(&drop_copy.store);
@@ -143,6 +147,12 @@ impl GatewayFile {
         mistakes.extend(wrong.into_iter().map(Mistake::from));
         mistakes.extend(self.session.mistakes());
         mistakes.extend(self.journal.iter().flat_map(JournalKeys::mistakes));
+        mistakes.extend(self.record.iter().flat_map(RecordKeys::mistakes));
+        if self.is_recorded() && self.drop_copy_reader.is_some() {
+            let text = "record: what [drop_copy_reader] hears on its own thread is not recorded: \
+                        leave one of them out";
+            mistakes.push(Mistake::told("record", text));
+        }
         mistakes.extend(self.feed_backup.iter().flat_map(FeedBackupKeys::mistakes));
         mistakes.extend(self.drop_copy.iter().flat_map(DropCopyKeys::mistakes));
         mistakes.extend(self.drop_copy_reader.iter().flat_map(CopyReaderKeys::mistakes));

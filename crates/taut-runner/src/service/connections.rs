@@ -14,7 +14,8 @@ mod tap;
 
 use taut_gateway::{CopiedVenue, OrderHandler};
 use taut_market_data::FeedHandler;
-use taut_sys::monotonic;
+use taut_sys::{monotonic, tape};
+use taut_types::Nanos;
 
 use crate::error::RunnerError;
 use crate::mistakes::{self, Mistake};
@@ -24,7 +25,7 @@ use crate::service::deribit::{DeribitKeys, DeribitMarketData, DeribitOrders};
 use crate::service::file::GatewayFile;
 use crate::service::okx::OkxKeys;
 use crate::settings::RemoteVenue;
-pub use address::{Named, Served, addresses_of};
+pub use address::{Named, Served, addresses_of, get_addresses, put_addresses};
 pub use parts::{Connections, MarketData};
 pub use tap::Tap;
 
@@ -161,7 +162,7 @@ pub fn explain(file: &GatewayFile, say: &mut impl FnMut(&str, String)) {
 /// # Errors
 /// What stands in the way, and what the builder says.
 pub fn connect<C: Connect>(file: &GatewayFile, builder: C) -> Result<C::Output, RunnerError> {
-    let now = monotonic();
+    let now = Nanos(tape::time(|| monotonic().0.cast_unsigned()).cast_signed());
     let instruments = file.instruments()?;
     match Venue::of(file).map_err(|mistake| mistakes::error(&[mistake]))? {
         Venue::Own(venue) => {

@@ -1,7 +1,7 @@
 //! What a gateway that runs by itself is told.
 
 use std::net::SocketAddrV4;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use taut_gateway::{Owner, PositionRule, SessionSettings, WhenGone};
@@ -21,6 +21,7 @@ use crate::service::feed_backup::FeedBackupKeys;
 use crate::service::journal::JournalKeys;
 use crate::service::limits::{AccountSettings, GatewayRisk, SymbolRule, UserSettings};
 use crate::service::okx::OkxKeys;
+use crate::service::record::RecordKeys;
 use crate::service::secret::CredentialSettings;
 use crate::service::subscribe_rule::{SubscribeRule, Subscribed};
 use crate::settings::{GatewaySettings, InstrumentSettings, RemoteVenue, wait};
@@ -108,6 +109,12 @@ pub struct GatewayFile {
     /// Where orders are written down; without it a gateway that is killed forgets them.
     #[serde(default)]
     pub journal: Option<JournalKeys>,
+    /// Where all that it hears is written down, to be done again.
+    #[serde(default)]
+    pub record: Option<RecordKeys>,
+    /// The same: the folder of this start's recording, in the place of what the key says.
+    #[serde(skip)]
+    pub record_in: Option<PathBuf>,
     /// Where copies of all executions can be read.
     #[serde(default)]
     pub drop_copy: Option<DropCopyKeys>,
@@ -332,6 +339,24 @@ impl GatewayFile {
         (self.session.store, self.session.reset_on_logon) = (None, true);
         self.session.backups.clear();
         self
+    }
+
+    /// The same, with all that it hears written down in this folder, which is new.
+    #[must_use]
+    pub fn recorded_in(self, folder: &Path) -> Self {
+        Self { record_in: Some(folder.to_owned()), ..self }
+    }
+
+    /// What it hears is written down.
+    pub(super) fn is_recorded(&self) -> bool {
+        self.record.is_some() || self.record_in.is_some()
+    }
+
+    /// Where and how it is, from a start at this time.
+    pub(super) fn recording(&self, utc: Nanos) -> Option<(PathBuf, RecordKeys)> {
+        let folder = self.record_in.clone();
+        let keys = self.record.clone().or_else(|| Some(RecordKeys::of(folder.as_ref()?)))?;
+        Some((folder.unwrap_or_else(|| keys.folder_at(utc)), keys))
     }
 
     /// How it waits.

@@ -1,34 +1,46 @@
 //! The process of a gateway: the thread that trades, and the one that listens.
 
 pub mod any;
+mod asked;
+mod replaying;
 mod strategies;
 mod trading;
 
 use std::io;
+use std::path::PathBuf;
 use std::sync::mpsc::{self, Sender};
 use std::thread::{self, ScopedJoinHandle};
 
-use taut_gateway::{Gateway, OrderHandler, Regions, Strategy, StrategyRegions};
+use taut_gateway::{
+    Client, Gateway, OrderHandler, OrderWriter, Regions, SlotId, Strategy, StrategyRegions,
+};
 use taut_io::{EpollKernel, TapedKernel};
 use taut_ipc::Segment;
-use taut_journal::Journal;
+use taut_journal::{Housekeeper, Journal, RECOVERED, State, TURN};
 use taut_market_data::FeedHandler;
 use taut_ring::cell::CellWriter;
 use taut_sys::{
     Anchoring, Doorbell, MAPPING_WORDS, catch_kill_signals, catch_reload_signals,
-    catch_stop_signals, monotonic, utc,
+    catch_stop_signals, tape, utc,
 };
 use taut_types::Nanos;
 
+use crate::build::Build;
 use crate::child::SharedClock;
 use crate::error::RunnerError;
 use crate::looker::Looker;
+use crate::market_rows::SharedRows;
+use crate::recording::{Head, Recorder, What};
 use crate::service::connections::{self, Connect, Connections, MarketData};
 use crate::service::file::GatewayFile;
 use crate::service::journal::keep;
 use crate::service::listener::Listener;
 use crate::service::place::Place;
-use strategies::{Fused, Memory, Split, Strategies};
+use crate::service::record::RecordKeys;
+use crate::service::recorded::RecordedGateway;
+use asked::now;
+pub use replaying::{GatewayReplay, replay};
+use strategies::{Attachable, Fused, Memory, Split, Strategies};
 use trading::{Built, Trading};
 
 /// Sockets of the gateway: its feed's, its orders'.
@@ -82,7 +94,43 @@ fn start(
     // Before the session's numbers, which are in its folder.
     let journal = file.journal.as_ref().map(|journal| journal.open(&file.instruments()?));
     let journal = journal.transpose()?;
-    connections::connect(file, Serve { file, fused, strategies, journal, heard })
+    let anchoring = Anchoring::start();
+    let recorder = match file.recording(utc()) {
+        Some(into) => Some(record(file, &into, fused, journal.as_ref(), &anchoring, heard)?),
+        None => None,
+    };
+    if let Some(recorder) = &recorder {
+        recorder.begin(TURN);
+    }
+    let serve = Serve { file, fused, strategies, journal, anchoring, recorder, heard };
+    let served = connections::connect(file, serve);
+    // A gateway that could not be built has left the tape on.
+    tape::end_writing(|_, _| ());
+    served
+}
+
+/// Begins a recording.
+fn record(
+    file: &GatewayFile,
+    (folder, keys): &(PathBuf, RecordKeys),
+    fused: Option<&str>,
+    journal: Option<&Journal>,
+    anchoring: &Anchoring,
+    heard: &(dyn Fn(&str) + Sync),
+) -> Result<Recorder, RunnerError> {
+    let run = RecordedGateway { file: file.into(), fused: fused.map(str::to_owned) };
+    let what = serde_json::to_value(&run).map_err(|error| RunnerError::run("record", error))?;
+    let head = Head {
+        build: Build::this(),
+        clock: anchoring.mapping().to_words(),
+        what: What::Gateway(Box::new(what)),
+    };
+    let mut recorder = Recorder::create(folder, &head, keys.settings())?;
+    if let Some(journal) = journal {
+        recorder.note(RECOVERED, &journal.recovered.state.to_bytes())?;
+    }
+    heard(&format!("recording in {}", folder.display()));
+    Ok(recorder)
 }
 
 /// Runs the gateway that it is given the parts of.
@@ -92,6 +140,8 @@ struct Serve<'a, W> {
     fused: Option<&'a str>,
     strategies: W,
     journal: Option<Journal>,
+    anchoring: Anchoring,
+    recorder: Option<Recorder>,
     heard: &'a (dyn Fn(&str) + Sync),
 }
 
@@ -158,7 +208,7 @@ fn run<W: Strategies, F: FeedHandler + Send, H: OrderHandler + Send>(
     serve: Serve<'_, W>,
     connections: Connections<F, H>,
 ) -> Result<(), RunnerError> {
-    let Serve { file, fused, strategies, journal, heard } = serve;
+    let Serve { file, fused, strategies, journal, anchoring, recorder, heard } = serve;
     let failed = |error: &dyn std::fmt::Display| RunnerError::run("shared memory", error);
     let shared = Shared::create(W::PLACES)?;
     let regions = Regions::of(&shared.segment).map_err(|error| failed(&error))?;
@@ -167,28 +217,39 @@ fn run<W: Strategies, F: FeedHandler + Send, H: OrderHandler + Send>(
         .and_then(|()| catch_reload_signals())
         .and_then(|()| catch_kill_signals())
         .map_err(|error| RunnerError::run("signals", error))?;
-    let anchoring = Anchoring::start();
     let mut clock = CellWriter::new(regions.clock).map_err(|error| failed(&error))?;
     clock.set(&anchoring.mapping().to_words());
 
     let memory = Memory { regions: &regions, own: &shared.own, places: &places };
-    let (client, slots) = strategies.open(&memory, first_number(), monotonic())?;
-    let (shared_clock, now) = SharedClock::new(&regions)?;
+    let client = strategies.open(&memory, first_number(), now())?;
+    let kernel =
+        EpollKernel::new(SOURCES).map_err(|error| RunnerError::run("the kernel", error))?;
+    // The kernel of a run's gateway: one type is compiled once.
+    let kernel = TapedKernel::live(kernel);
+    let built = build(&regions, kernel, client, connections, recorder.is_some(), None)?;
+    let running = Running { file, fused, shared: &shared, places, anchoring, clock };
+    running.run(built, journal, recorder, heard)
+}
+
+/// The gateway of these parts, live or replayed.
+fn build<'m, F: FeedHandler + Send + 'm, H: OrderHandler + Send + 'm>(
+    regions: &Regions<'m>,
+    kernel: TapedKernel<EpollKernel>,
+    (client, slots): (impl Client + Attachable + Send + 'm, Vec<SlotId>),
+    connections: Connections<F, H>,
+    is_taped: bool,
+    market: Option<SharedRows>,
+) -> Result<Built<'m>, RunnerError> {
+    let (shared_clock, clock) = SharedClock::new(regions)?;
+    let clock = if is_taped { clock.taped() } else { clock };
     let Connections { config, market_data, orders: handler, tap } = connections;
     let MarketData { input, handler: feed, backup: feed_backup } = market_data;
     let orders = config.order_address;
-    let kernel =
-        EpollKernel::new(SOURCES).map_err(|error| RunnerError::run("the kernel", error))?;
     let handlers = (feed, handler);
-    // The kernel of a run's gateway: one type is compiled once.
-    let kernel = TapedKernel::live(kernel);
-    let gateway = Gateway::with_handlers(kernel, &config, now, input, handlers, client, &regions)
-        .and_then(|gateway| gateway.with_observer(Looker { tap, ..Looker::default() }))
+    let gateway = Gateway::with_handlers(kernel, &config, clock, input, handlers, client, regions)
+        .and_then(|gateway| gateway.with_observer(Looker { tap, market, ..Looker::default() }))
         .map_err(|error| trading::failed(error, orders))?;
-    let gateway = Box::new(gateway);
-    let built = Built { gateway, slots, shared_clock, orders, feed_backup };
-    let running = Running { file, fused, shared: &shared, places, anchoring, clock };
-    running.run(built, journal, heard)
+    Ok(Built { gateway: Box::new(gateway), slots, shared_clock, orders, feed_backup })
 }
 
 /// A gateway's process, whichever venue it is at.
@@ -208,14 +269,18 @@ impl<'m> Running<'_, 'm> {
         self,
         built: Built<'m>,
         journal: Option<Journal>,
+        recorder: Option<Recorder>,
         heard: &(dyn Fn(&str) + Sync),
     ) -> Result<(), RunnerError> {
         let Self { file, fused, shared, places, mut anchoring, mut clock } = self;
         let Shared { segment, bell, .. } = shared;
         let path = file.control_path();
         let ((asks, asked), (answers, answered)) = (mpsc::channel(), mpsc::channel());
-        let (mut trading, housekeeper) =
-            Trading::open(file, built, journal, bell, (asked, answers))?;
+        let (journal, housekeeper) = journal.map(in_parts).unzip();
+        let mut trading = Trading::open(file, built, journal, bell, (asked, answers))?;
+        if let Some(recorder) = recorder {
+            trading.record(recorder);
+        }
         let (names, named) = mpsc::channel();
         let drop_copy = file.drop_copy.as_ref();
         let drop_copy = drop_copy.map(|keys| keys.open(file.instruments()?, named)).transpose()?;
@@ -259,6 +324,12 @@ impl<'m> Running<'_, 'm> {
             traded.and(listened).and(copied).and(read)
         })
     }
+}
+
+/// What writes a journal and what it recovered, beside who keeps it.
+fn in_parts(journal: Journal) -> ((OrderWriter, State), Housekeeper) {
+    let Journal { writer, housekeeper, recovered } = journal;
+    ((writer.into(), recovered.state), housekeeper)
 }
 
 /// What a thread that is called by its table of the settings has come to.

@@ -7,6 +7,7 @@ use taut_sys::Address;
 use taut_types::{InstrumentId, Nanos};
 
 use crate::service::dead_men::Watched;
+use crate::service::file::GatewayFile;
 use crate::service::usage::Usage;
 
 /// A command or an answer with the number of the command: an answer that comes when nobody waits
@@ -29,8 +30,8 @@ pub enum Command {
     Orders,
     Positions,
     Usage,
-    /// Other limits from now on.
-    SetRules(Box<RiskRules>, Box<Watched>),
+    /// Other limits from now on: those of this file.
+    SetRules(Box<RiskRules>, Box<Watched>, Box<GatewayFile>),
     /// One more instrument.
     AddInstrument(Box<NewInstrument>),
     /// All that there is.
@@ -46,6 +47,13 @@ pub enum Command {
     HandOver(Owner, Owner),
     /// The end.
     Stop,
+}
+
+impl Command {
+    /// Whether it changes nothing.
+    pub const fn only_looks(&self) -> bool {
+        matches!(self, Self::Status | Self::Orders | Self::Positions | Self::Usage | Self::Picture)
+    }
 }
 
 /// What it answers.

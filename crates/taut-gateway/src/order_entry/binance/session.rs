@@ -6,6 +6,7 @@ use taut_fix::Now;
 use taut_fix_engine::Credentials;
 use taut_order_entry::binance::{Outcome, Request, Stamp, read_server_time};
 use taut_order_entry::sign::Ed25519Key;
+use taut_sys::tape;
 use taut_types::Nanos;
 
 use super::symbols::Symbols;
@@ -108,7 +109,7 @@ impl Session {
         };
         Ok(Self {
             api_key: api_key.as_str().into(),
-            key: Ed25519Key::new(seed),
+            key: Ed25519Key::new(seed).through(tape::signature),
             heartbeat: config.heartbeat_interval.max(HEARTBEAT_MIN),
             listens,
             phase: Phase::Down,

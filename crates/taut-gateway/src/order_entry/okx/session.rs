@@ -4,6 +4,7 @@ use taut_fix::Now;
 use taut_order_entry::deribit::Secret;
 use taut_order_entry::okx::{Login, Questioner};
 use taut_order_entry::sign::HmacKey;
+use taut_sys::tape;
 use taut_types::Nanos;
 
 use super::settings::{OkxOrderSettings, OkxSecret};
@@ -70,7 +71,7 @@ impl Session {
         Ok(Self {
             api_key: api_key.as_str().into(),
             passphrase: passphrase.clone(),
-            key: HmacKey::new(secret.0.as_bytes()),
+            key: HmacKey::new(secret.0.as_bytes()).through(tape::signature),
             heartbeat: config.heartbeat_interval.min(HEARTBEAT_MAX).max(Nanos::from_secs(1)),
             phase: Phase::Down,
             clock: VenueClock::default(),

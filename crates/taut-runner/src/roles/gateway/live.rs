@@ -13,7 +13,8 @@ use crate::child::{Parent, SharedClock};
 use crate::control::{Order, Published, Reply};
 use crate::error::RunnerError;
 use crate::outcome::Holdings;
-use crate::recording::{Command, Recorder};
+use crate::recording::{Command, Recorder, state_of};
+use crate::stderr::tell;
 
 /// How long the feed may take to catch up at the end, before what is missing counts as lost.
 const CATCH_UP: Nanos = Nanos::from_secs(5);
@@ -77,7 +78,7 @@ impl Live<'_, '_> {
             if self.turn(gateway, HOUSEKEEPING, keep_house).map_err(&failed)? {
                 self.refresh_clock(gateway);
                 if let Some(recorder) = &mut self.recorder {
-                    recorder.note_round(gateway);
+                    recorder.note_round(|| state_of(gateway));
                 }
                 if self.attend(gateway, &mut wishes)? {
                     break;
@@ -85,8 +86,9 @@ impl Live<'_, '_> {
             }
         }
         self.recorder.map_or(Ok(()), |mut recorder| {
-            recorder.note_state(gateway);
-            recorder.finish()
+            recorder.note_state(|| state_of(gateway));
+            recorder.finish()?.into_iter().for_each(|what| tell(&what));
+            Ok(())
         })
     }
 

@@ -1,10 +1,11 @@
 //! From the text of an address to where it is: names are looked up, roots of trust are read.
 
-use std::net::{SocketAddr, SocketAddrV4, ToSocketAddrs};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, ToSocketAddrs};
 use std::path::Path;
 
 use taut_gateway::StreamAddress;
 use taut_net::{TlsClientConfig, system_roots};
+use taut_sys::tape::{self, Get, Heard, Put};
 use taut_ws::WsUrl;
 
 use crate::error::RunnerError;
@@ -89,6 +90,39 @@ pub fn addresses_of(key: &str, host: &str) -> Result<Vec<SocketAddrV4>, RunnerEr
 
 /// Where `host:port` is.
 pub fn look_up(key: &str, host: &str) -> Result<Found, RunnerError> {
+    if tape::is_reading() {
+        let get = |from: &mut Get<'_>| get_addresses(from);
+        let all = tape::hear(Heard::Place, Vec::new, |_, _| (), get);
+        let mut all = all.into_iter();
+        let first = all.next().unwrap_or(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0));
+        return Ok(Found { first, others: all.collect() });
+    }
+    let found = find(key, host)?;
+    let all: Vec<_> = std::iter::once(found.first).chain(found.others.iter().copied()).collect();
+    tape::hear(Heard::Place, || (), |(), on| put_addresses(&all, on), |_| None);
+    Ok(found)
+}
+
+/// Writes addresses down.
+pub fn put_addresses(addresses: &[SocketAddrV4], on: &mut Put<'_>) {
+    on.number(addresses.len() as u64);
+    for address in addresses {
+        on.bytes(&address.ip().octets());
+        on.number(address.port().into());
+    }
+}
+
+/// Reads what [`put_addresses`] wrote.
+pub fn get_addresses(from: &mut Get<'_>) -> Option<Vec<SocketAddrV4>> {
+    let count = from.number()?;
+    let address = |from: &mut Get<'_>| {
+        let ip: [u8; 4] = from.bytes()?.try_into().ok()?;
+        Some(SocketAddrV4::new(ip.into(), u16::try_from(from.number()?).ok()?))
+    };
+    (0..count).map(|_| address(from)).collect()
+}
+
+fn find(key: &str, host: &str) -> Result<Found, RunnerError> {
     let failed = |why: &dyn std::fmt::Display| {
         RunnerError::Run(format!(
             "{key}: {host}: {why}; is the name right, and is there a network?"
@@ -105,6 +139,11 @@ pub fn look_up(key: &str, host: &str) -> Result<Found, RunnerError> {
 
 /// Whom a client trusts: the file of roots that is named, or the system's.
 pub fn trust(ca: Option<&Path>, protocols: &[&[u8]]) -> Result<TlsClientConfig, RunnerError> {
+    if tape::is_reading() {
+        // There is no session, and nobody to be trusted.
+        let nobody = TlsClientConfig::trusting_nobody();
+        return nobody.map_err(|error| RunnerError::run("TLS", error));
+    }
     let path = ca.map_or_else(|| system_roots().map(Path::to_path_buf), |ca| Some(ca.to_owned()));
     let path = path.ok_or_else(|| {
         let text = "this system has no bundle of trusted roots where others have it; name one with \

@@ -1,7 +1,10 @@
 //! taut's own venue: FIX 4.4 for orders, its own feed by multicast.
 
-use taut_gateway::{CopiedVenue, FeedInput, FeedSockets, Fix44, Transport};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+
+use taut_gateway::{CopiedVenue, FeedInput, FeedSocket, FeedSockets, Fix44, Transport};
 use taut_market_data::native::{NativeConfig, NativeFeed};
+use taut_sys::{Address, DatagramOptions, tape};
 use taut_types::{Instrument, Nanos};
 
 use super::parts::{Connections, MarketData, OrderRoute, config, refused};
@@ -97,7 +100,21 @@ pub fn market_data(
     Ok(MarketData { input: FeedInput::Datagrams(sockets), handler, backup: backup.transpose()? })
 }
 
+/// A socket that there was: what it heard is on the tape.
+fn nowhere() -> FeedSocket {
+    let any = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0));
+    FeedSocket::At(Address::Inet(any), DatagramOptions::default())
+}
+
 fn sockets(venue: &RemoteVenue) -> Result<FeedSockets, RunnerError> {
+    if tape::is_reading() {
+        return Ok(FeedSockets {
+            incremental: nowhere(),
+            incremental_b: venue.incremental_b.map(|_| nowhere()),
+            snapshot: nowhere(),
+            retransmission: venue.retransmission.map(|_| nowhere()),
+        });
+    }
     let feed = Feed::join(venue)?;
     let asking = venue.retransmission.map(asking_socket).transpose();
     Ok(FeedSockets {

@@ -5,17 +5,19 @@
 //! ours takes of it is put back, and ours rests until a level of the other side comes to its price
 //! (see [`MirrorFlow`]): its fills are rather too few than too many.
 
-use std::net::{SocketAddr, SocketAddrV4};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::sync::mpsc::channel;
 use std::thread;
 
 use taut_fix::Now;
 use taut_gateway::{Fix44, Transport};
+use taut_sys::tape::{self, Heard};
 use taut_sys::{Address, DatagramOptions, Socket, StreamOptions, monotonic, process_id, utc};
 use taut_types::{Instrument, Nanos};
 use taut_venue::flow::MirrorFlow;
 use taut_venue::{FeedOutput, Flow, Venue, VenueConfig, VenueError, VenueSockets};
 
+use super::address::{get_addresses, put_addresses};
 use super::parts::{Connections, MarketData, OrderRoute, config, refused};
 use super::tap::Tap;
 use crate::error::RunnerError;
@@ -34,14 +36,15 @@ pub fn connections<F>(
     file: &GatewayFile,
     market_data: MarketData<F>,
 ) -> Result<Connections<F, Fix44>, RunnerError> {
-    let instruments = file.instruments()?;
-    let (to, from) = channel();
-    let failed = |error: &dyn std::fmt::Display| RunnerError::run("the venue on paper", error);
-    let any = Address::Inet(SocketAddr::from(([127, 0, 0, 1], 0)));
-    let listener = Socket::listen(&any, &StreamOptions::default()).map_err(|it| failed(&it))?;
-    let address = v4(&listener)?;
-    let flow = MirrorFlow::new(&instruments, from);
-    let (mut venue, unread) = open(file, &instruments, listener, flow)?;
+    let (address, tap) = if tape::is_reading() {
+        let addresses = tape::hear(Heard::Place, Vec::new, |_, _| (), get_addresses);
+        let nowhere = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0);
+        (addresses.first().copied().unwrap_or(nowhere), None)
+    } else {
+        let (address, tap) = start(file)?;
+        tape::hear(Heard::Place, || (), |(), on| put_addresses(&[address], on), |_| None);
+        (address, Some(tap))
+    };
     let route = OrderRoute {
         address,
         others: Vec::new(),
@@ -55,6 +58,19 @@ pub fn connections<F>(
     file.session.credentials = None;
     let config = config(&file, route)?;
     let orders = Fix44::new(&config).map_err(|error| refused(&config, error))?;
+    Ok(Connections { config, market_data, orders, tap })
+}
+
+/// Starts the venue: where it is, and how it hears of the market.
+fn start(file: &GatewayFile) -> Result<(SocketAddrV4, Tap), RunnerError> {
+    let instruments = file.instruments()?;
+    let (to, from) = channel();
+    let failed = |error: &dyn std::fmt::Display| RunnerError::run("the venue on paper", error);
+    let any = Address::Inet(SocketAddr::from(([127, 0, 0, 1], 0)));
+    let listener = Socket::listen(&any, &StreamOptions::default()).map_err(|it| failed(&it))?;
+    let address = v4(&listener)?;
+    let flow = MirrorFlow::new(&instruments, from);
+    let (mut venue, unread) = tape::outside(|| open(file, &instruments, listener, flow))?;
     let venue = thread::Builder::new().name("paper".to_owned()).spawn(move || {
         let _unread: Socket = unread;
         venue.start_flow(monotonic());
@@ -62,8 +78,7 @@ pub fn connections<F>(
         while !venue.flow_finished() && run(&mut venue).is_ok() {}
     });
     let venue = venue.map_err(|error| failed(&error))?;
-    let tap = Some(Tap::new(to, venue));
-    Ok(Connections { config, market_data, orders, tap })
+    Ok((address, Tap::new(to, venue)))
 }
 
 fn run(venue: &mut Venue) -> Result<(), VenueError> {

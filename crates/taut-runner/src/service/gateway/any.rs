@@ -7,20 +7,21 @@ use std::os::fd::BorrowedFd;
 
 use taut_gateway::{
     AddError, Client, ClockReading, DropCopies, FeedSockets, Gateway, GatewayCounters,
-    GatewayError, NewInstrument, OpenOrder, OrderFilter, OrderHandler, Owner, PositionComparisons,
-    RiskRules, VenueCopies, VenueTerms,
+    GatewayError, NewInstrument, OpenOrder, OrderFilter, OrderHandler, OrderWriter, Owner,
+    PositionComparisons, RiskRules, VenueCopies, VenueTerms, WhatIf,
 };
 use taut_io::{EpollKernel, TapedKernel};
-use taut_journal::{State, Writer};
+use taut_journal::State;
 use taut_market_data::{BestPrices, FeedHandler, Soundness, Source, Staleness};
 use taut_oms::{
-    Balance, Balances, KillCause, KillScope, Latched, LimitsError, PositionReport, Risk,
+    Balance, Balances, KillCause, KillScope, Latched, LimitsError, PositionReport, Risk, RiskLimits,
 };
 use taut_sys::{Address, Clock};
 use taut_types::{ClientOrderId, FeeRates, Instrument, InstrumentId, Nanos, Side};
 
 use super::strategies::Attachable;
 use crate::looker::Looker;
+use crate::recording::state_of;
 
 /// What [`Gateway`] has of these names.
 pub trait AnyGateway {
@@ -31,7 +32,7 @@ pub trait AnyGateway {
     fn client(&self) -> &dyn Attachable;
     fn client_mut(&mut self) -> &mut dyn Attachable;
 
-    fn resume(&mut self, writer: Writer, recovered: &State) -> Result<(), GatewayError>;
+    fn resume(&mut self, writer: OrderWriter, recovered: &State) -> Result<(), GatewayError>;
     fn set_fees(&mut self, rates: &[FeeRates]);
     fn follow_balances(&mut self, balances: Balances);
     fn add_feed_backup(&mut self, sockets: FeedSockets, after: Nanos) -> Result<(), GatewayError>;
@@ -55,6 +56,8 @@ pub trait AnyGateway {
     fn is_logged_out(&self) -> bool;
 
     fn counters(&self) -> GatewayCounters;
+    /// What it has come to, in one line.
+    fn state(&self) -> String;
     fn refusals(&self) -> [&str; 2];
     fn venue_clock(&self) -> Option<ClockReading>;
     fn order_address(&self) -> (usize, Address);
@@ -65,6 +68,8 @@ pub trait AnyGateway {
     fn position_comparisons(&self) -> &PositionComparisons;
     fn risk(&self) -> &Risk;
     fn set_rules(&mut self, rules: RiskRules) -> Result<(), LimitsError>;
+    fn judge_by(&mut self, limits: RiskLimits);
+    fn what_if(&self) -> Option<&WhatIf>;
     fn day(&self) -> u32;
     fn begin_day(&mut self, day: u32);
     fn roll_day(&mut self, day: Option<u32>, closed: &mut dyn FnMut(&PositionReport));
@@ -111,7 +116,7 @@ impl<C: Client + Attachable, F: FeedHandler, H: OrderHandler> AnyGateway
         self.client_mut()
     }
 
-    fn resume(&mut self, writer: Writer, recovered: &State) -> Result<(), GatewayError> {
+    fn resume(&mut self, writer: OrderWriter, recovered: &State) -> Result<(), GatewayError> {
         self.resume(writer, recovered)
     }
 
@@ -199,6 +204,10 @@ impl<C: Client + Attachable, F: FeedHandler, H: OrderHandler> AnyGateway
         self.counters()
     }
 
+    fn state(&self) -> String {
+        state_of(self)
+    }
+
     fn refusals(&self) -> [&str; 2] {
         self.refusals()
     }
@@ -237,6 +246,14 @@ impl<C: Client + Attachable, F: FeedHandler, H: OrderHandler> AnyGateway
 
     fn set_rules(&mut self, rules: RiskRules) -> Result<(), LimitsError> {
         self.set_rules(rules)
+    }
+
+    fn judge_by(&mut self, limits: RiskLimits) {
+        self.judge_by(limits);
+    }
+
+    fn what_if(&self) -> Option<&WhatIf> {
+        self.what_if()
     }
 
     fn day(&self) -> u32 {

@@ -3,23 +3,21 @@
 use std::collections::BTreeSet;
 use std::net::SocketAddrV4;
 use std::os::fd::AsFd;
-use std::sync::mpsc::{Receiver, Sender, TryRecvError};
+use std::sync::mpsc::{Receiver, Sender};
 
 use taut_gateway::{
-    FeedSockets, GatewayError, NewInstrument, OpenOrder, OrderFilter, Owner, SlotId,
+    FeedSockets, GatewayError, NewInstrument, OpenOrder, OrderFilter, OrderWriter, Owner, SlotId,
 };
-use taut_journal::{Housekeeper, Journal};
+use taut_journal::{ATTENTION, HOUSEKEEPING, State, TURN};
 use taut_market_data::Source;
 use taut_oms::{KillCause, KillScope};
-use taut_sys::{
-    Doorbell, Wait, Waiter, kill_requests, monotonic, pin_to_cpu, set_timer_slack, utc,
-    wait_readable,
-};
+use taut_sys::{Doorbell, Wait, Waiter, pin_to_cpu, set_timer_slack, tape, utc, wait_readable};
 use taut_types::Nanos;
 
 use crate::child::SharedClock;
 use crate::error::RunnerError;
 use crate::mistakes::{self, Mistake};
+use crate::recording::{self, Recorder};
 use crate::service::balances::balances;
 use crate::service::connections::{Served, names};
 use crate::service::day::DayEnd;
@@ -34,6 +32,7 @@ use crate::service::usage::Usage;
 use crate::settings::build_fees;
 
 use super::any::AnyGateway;
+use super::asked::{self, Asked, kills, moved, now};
 use super::strategies::Attachable;
 
 /// Rounds with work after which housekeeping is looked at all the same.
@@ -85,16 +84,22 @@ pub struct Trading<'a, 'm> {
     /// Kills that signals asked for.
     kills: u32,
     differences: Differences,
+    /// The file of the last reload.
+    reloaded: Option<Box<GatewayFile>>,
+    /// Writes down what is heard.
+    recorder: Option<Recorder>,
+    /// What nobody is to read there.
+    secrets: Vec<Vec<u8>>,
 }
 
 impl<'a, 'm> Trading<'a, 'm> {
     pub fn open(
         file: &GatewayFile,
         built: Built<'m>,
-        journal: Option<Journal>,
+        journal: Option<(OrderWriter, State)>,
         bell: &'a Doorbell,
         (asked, answers): (Receiver<Numbered<Command>>, Sender<Numbered<Answer>>),
-    ) -> Result<(Self, Option<Housekeeper>), RunnerError> {
+    ) -> Result<Self, RunnerError> {
         let Built { mut gateway, slots, shared_clock, orders, feed_backup } = built;
         gateway.set_fees(&build_fees(&file.instruments)?);
         let balances = balances(file);
@@ -106,15 +111,15 @@ impl<'a, 'm> Trading<'a, 'm> {
             let added = gateway.add_feed_backup(sockets, after);
             added.map_err(|error| failed(error, orders))?;
         }
-        let mut housekeeper = None;
-        if let Some(Journal { writer, housekeeper: keeper, recovered }) = journal {
-            let resumed = gateway.resume(writer, &recovered.state);
+        if let Some((writer, recovered)) = journal {
+            let resumed = gateway.resume(writer, &recovered);
             resumed.map_err(|error| failed(error, orders))?;
-            housekeeper = Some(keeper);
         }
         let watched = file.watched();
         gateway.client_mut().set_when_gone(watched.when_gone);
-        let trading = Self {
+        // Where a run is done again nobody is asked.
+        let names = if tape::is_reading() { Vec::new() } else { names(file) };
+        Ok(Self {
             differences: Differences::new(file, gateway.instruments()),
             wait: file.waits(),
             cpu: file.cpu,
@@ -126,20 +131,28 @@ impl<'a, 'm> Trading<'a, 'm> {
             bell,
             asked,
             answers,
-            moved: follow(names(file))?,
+            moved: follow(names)?,
             backups: file.session.backups.clone(),
             ends_by: None,
             is_leaving: false,
             open_before: 0,
             day_ends: watched.day_ends,
-            kills: kill_requests(),
+            kills: kills(),
+            reloaded: None,
+            recorder: None,
+            secrets: Vec::new(),
             orphans_due: file
                 .journal
                 .as_ref()
                 .and_then(JournalKeys::reattach)
-                .map(|span| monotonic() + span),
-        };
-        Ok((trading, housekeeper))
+                .map(|span| now() + span),
+        })
+    }
+
+    /// Has all that is heard written down from here on: the turn in which it was built is over.
+    pub fn record(&mut self, mut recorder: Recorder) {
+        recorder.end(TURN, true);
+        (self.recorder, self.secrets) = (Some(recorder), tape::withheld());
     }
 
     /// The gateway, to prepare it.
@@ -149,7 +162,21 @@ impl<'a, 'm> Trading<'a, 'm> {
 
     /// Trades until it is over, and says how it ended.
     pub fn run(mut self) -> Result<String, RunnerError> {
-        self.arm_operator();
+        self.secrets.iter().for_each(|secret| tape::withhold(secret));
+        let traded = self.trade();
+        let Some(mut recorder) = self.recorder.take() else { return traded };
+        recorder.note_state(|| self.gateway.state());
+        let recorded = recorder.finish();
+        let how = traded?;
+        Ok(recorded?.map_or(how.clone(), |what| format!("{how}; {what}")))
+    }
+
+    fn trade(&mut self) -> Result<String, RunnerError> {
+        self.attended(|it| {
+            it.arm_operator();
+            tape::mark_effect();
+            Ok(())
+        })?;
         if let Some(cpu) = self.cpu {
             pin_to_cpu(cpu).map_err(|error| RunnerError::run("pinning", error))?;
         }
@@ -157,8 +184,7 @@ impl<'a, 'm> Trading<'a, 'm> {
         let mut waiter = Waiter::new(self.wait);
         let mut busy_rounds = 0;
         loop {
-            let orders = self.orders;
-            if self.gateway.poll().map_err(|error| failed(error, orders))? {
+            if self.turn(TURN, |gateway| gateway.poll())? {
                 waiter.worked();
                 busy_rounds += 1;
                 if busy_rounds < BUSY_ROUNDS {
@@ -174,36 +200,105 @@ impl<'a, 'm> Trading<'a, 'm> {
                 });
             }
             busy_rounds = 0;
-            if self.gateway.housekeeping().map_err(|error| failed(error, orders))? {
-                self.shared_clock.refresh(self.gateway.clock_mut());
-                self.heed_kill_signals()?;
-                self.look_for_life();
-                self.end_day();
-                self.cancel_orphans()?;
-                self.tell_positions();
-                if self.attend()? {
-                    let orders = ended(self.open_before, self.count_open());
-                    let session = match self.gateway.is_logged_out() {
-                        true => "logged out",
-                        false => "not logged out",
-                    };
-                    return Ok(format!("{orders}, {session}"));
+            if self.turn(HOUSEKEEPING, |gateway| gateway.housekeeping())? {
+                self.refresh_clock();
+                if self.attended(Self::look_after)? {
+                    return Ok(self.how_it_ended());
                 }
+                self.look_after_recorder()?;
             }
         }
     }
 
+    /// What is done between two rounds of the gateway's own housekeeping; whether it is all over.
+    pub(super) fn look_after(&mut self) -> Result<bool, RunnerError> {
+        self.heed_kill_signals()?;
+        self.look_for_life();
+        self.end_day();
+        self.cancel_orphans()?;
+        self.tell_positions();
+        self.attend()
+    }
+
+    fn how_it_ended(&self) -> String {
+        let orders = ended(self.open_before, self.count_open());
+        let session = match self.gateway.is_logged_out() {
+            true => "logged out",
+            false => "not logged out",
+        };
+        format!("{orders}, {session}")
+    }
+
+    #[inline]
+    fn turn(
+        &mut self,
+        kind: u16,
+        turn: impl FnOnce(&mut dyn AnyGateway) -> Result<bool, GatewayError>,
+    ) -> Result<bool, RunnerError> {
+        let failed = |error| failed(error, self.orders);
+        let Some(recorder) = &mut self.recorder else {
+            return turn(&mut *self.gateway).map_err(failed);
+        };
+        recorder.begin(kind);
+        let worked = turn(&mut *self.gateway);
+        // Of the turn that ended it, all is to be known.
+        recorder.end(kind, worked != Ok(false));
+        worked.map_err(failed)
+    }
+
+    /// Does what is no turn of the gateway's, under the eyes of the recorder: it is kept when it
+    /// says that it did something.
+    fn attended<T>(
+        &mut self,
+        act: impl FnOnce(&mut Self) -> Result<T, RunnerError>,
+    ) -> Result<T, RunnerError> {
+        if let Some(recorder) = &self.recorder {
+            recorder.begin(ATTENTION);
+        }
+        let done = act(self);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.end(ATTENTION, done.is_err());
+        }
+        done
+    }
+
+    fn refresh_clock(&mut self) {
+        let before = self.gateway.clock_mut().mapping().to_words();
+        self.shared_clock.refresh(self.gateway.clock_mut());
+        let words = self.gateway.clock_mut().mapping().to_words();
+        if let Some(recorder) = &mut self.recorder
+            && words != before
+        {
+            recorder.command(recording::Command::Clock(words), || ());
+        }
+    }
+
+    /// Now and then, what it has come to is written down. One that cannot be recorded ends, where
+    /// its settings say so.
+    fn look_after_recorder(&mut self) -> Result<(), RunnerError> {
+        let Some(recorder) = &mut self.recorder else { return Ok(()) };
+        recorder.note_round(|| self.gateway.state());
+        if recorder.take_stop() {
+            let line = "the recording takes no more: the gateway ends, as [record] when_full = \
+                        \"stop\" says";
+            let _ = self.answers.send((UNASKED, Answer::Told(line.to_owned())));
+            self.answer(Command::Stop);
+        }
+        Ok(())
+    }
+
     /// SIGUSR1 kills everything.
     fn heed_kill_signals(&mut self) -> Result<(), RunnerError> {
-        let kills = kill_requests();
+        let kills = kills();
         if std::mem::replace(&mut self.kills, kills) == kills {
             return Ok(());
         }
+        tape::mark_effect();
         let killed = self.gateway.kill(KillScope::All, KillCause::Signal);
         killed.map(drop).map_err(|error| failed(error, self.orders))
     }
 
-    fn arm_operator(&mut self) {
+    pub(super) fn arm_operator(&mut self) {
         if let Some(interval) = self.watch.operator() {
             self.gateway.arm(KillScope::All, interval);
         }
@@ -216,7 +311,11 @@ impl<'a, 'm> Trading<'a, 'm> {
         }
         for (place, slot) in self.slots.iter().enumerate() {
             let hub = self.gateway.client();
-            match self.watch.look(place, hub.owner(*slot), || hub.beats(*slot)) {
+            let step = self.watch.look(place, hub.owner(*slot), || hub.beats(*slot));
+            if step.is_some() {
+                tape::mark_effect();
+            }
+            match step {
                 Some(Step::Arm(scope, interval)) => _ = self.gateway.arm(scope, interval),
                 Some(Step::KeepAlive(scope)) => self.gateway.keep_alive(scope),
                 Some(Step::Disarm(scope)) => self.gateway.disarm(scope),
@@ -230,8 +329,10 @@ impl<'a, 'm> Trading<'a, 'm> {
         let Some(ends) = self.day_ends else { return };
         let (day, last) = (ends.day_of(utc()), self.gateway.day());
         if last == 0 {
+            tape::mark_effect();
             self.gateway.begin_day(day);
         } else if day > last {
+            tape::mark_effect();
             self.roll(Some(day));
         }
     }
@@ -265,10 +366,11 @@ impl<'a, 'm> Trading<'a, 'm> {
     /// Orders that were recovered have waited for their strategies for long enough: they are
     /// another one's, where the settings say so, or cancelled.
     fn cancel_orphans(&mut self) -> Result<(), RunnerError> {
-        let is_due = self.orphans_due.is_some_and(|due| monotonic() >= due);
+        let is_due = self.orphans_due.is_some_and(|due| now() >= due);
         if !is_due || self.gateway.counters().logged_on == 0 {
             return Ok(());
         }
+        tape::mark_effect();
         self.orphans_due = None;
         let mut owners: BTreeSet<Owner> =
             self.open_orders().into_iter().map(|(owner, _)| owner).collect();
@@ -286,7 +388,7 @@ impl<'a, 'm> Trading<'a, 'm> {
             cancelled.map_err(|error| failed(error, self.orders))?;
             // Until none of them is open.
             if !self.gateway.client_mut().disown(owner) {
-                self.orphans_due = Some(monotonic() + CANCEL_AGAIN);
+                self.orphans_due = Some(now() + CANCEL_AGAIN);
             }
         }
         Ok(())
@@ -303,7 +405,7 @@ impl<'a, 'm> Trading<'a, 'm> {
 
     /// The venue is at other addresses: the next attempt to connect goes there.
     fn move_along(&mut self) {
-        while let Ok(Moved { served, addresses }) = self.moved.try_recv() {
+        while let Some(Moved { served, addresses }) = moved(&self.moved) {
             match served {
                 Served::Orders => {
                     let backups = self.backups.iter().copied();
@@ -322,7 +424,8 @@ impl<'a, 'm> Trading<'a, 'm> {
         self.move_along();
         self.report_dropped();
         if let Some(deadline) = self.ends_by {
-            if self.gateway.is_logged_out() || monotonic() >= deadline {
+            if self.gateway.is_logged_out() || now() >= deadline {
+                tape::mark_effect();
                 // It is in the journal, and nobody killed the next gateway.
                 self.gateway.complete_end();
                 return Ok(true);
@@ -330,19 +433,27 @@ impl<'a, 'm> Trading<'a, 'm> {
             // Cancels that wait for their budget go first.
             if !self.is_leaving && self.gateway.waiting_cancels() == 0 {
                 self.is_leaving = true;
+                tape::mark_effect();
                 self.gateway.logout().map_err(|error| failed(error, self.orders))?;
             }
         }
         loop {
-            let (number, command) = match self.asked.try_recv() {
-                Ok(asked) => asked,
-                Err(TryRecvError::Empty) => return Ok(false),
-                Err(TryRecvError::Disconnected) => return Ok(true),
-            };
-            let answer = self.answer(command);
-            // Who does not listen any more is over, and is seen to be at the next look.
-            let _ = self.answers.send((number, answer));
+            let mut looks = Vec::new();
+            let asked =
+                asked::next(&self.asked, self.reloaded.as_deref(), &mut |look| looks.push(look));
+            tape::outside(|| looks.into_iter().for_each(|look| self.answer_to(look)));
+            match asked {
+                Asked::Command(asked) => self.answer_to(*asked),
+                Asked::Nothing => return Ok(false),
+                Asked::Over => return Ok(true),
+            }
         }
+    }
+
+    fn answer_to(&mut self, (number, command): Numbered<Command>) {
+        let answer = self.answer(command);
+        // Who does not listen any more is over, and is seen to be at the next look.
+        let _ = self.answers.send((number, answer));
     }
 
     /// Strategies that left their replies unread are gone: the listening thread ends their
@@ -403,8 +514,9 @@ impl<'a, 'm> Trading<'a, 'm> {
                 let now = self.gateway.clock_mut().now();
                 Answer::Usage(Box::new(Usage::of(self.gateway.risk(), now)))
             }
-            Command::SetRules(rules, watched) => match self.gateway.set_rules(*rules) {
+            Command::SetRules(rules, watched, file) => match self.gateway.set_rules(*rules) {
                 Ok(()) => {
+                    self.reloaded = Some(file);
                     let Watched { dead_men, day_ends, when_gone } = *watched;
                     self.day_ends = day_ends;
                     self.gateway.client_mut().set_when_gone(when_gone);
@@ -443,7 +555,7 @@ impl<'a, 'm> Trading<'a, 'm> {
                 if self.ends_by.is_none() {
                     self.open_before = self.count_open();
                 }
-                self.ends_by = Some(monotonic() + LOGOUT);
+                self.ends_by = Some(now() + LOGOUT);
                 self.gateway.client_mut().stop();
                 done(self.gateway.begin_end())
             }

@@ -147,7 +147,8 @@ impl Listener<'_> {
         let rules = file.rules().map_err(|error| error.to_string())?;
         let instruments = file.instruments().map_err(|error| error.to_string())?;
         let more = new_instruments(file, &instruments, &rules.risk.groups, kept);
-        self.ask(Command::SetRules(Box::new(rules.risk.clone()), Box::new(file.watched())))?;
+        let (risk, watched) = (Box::new(rules.risk.clone()), Box::new(file.watched()));
+        self.ask(Command::SetRules(risk, watched, Box::new(file.clone())))?;
         tell_names(&self.news, file);
         self.rules = rules;
         Ok(more)
@@ -207,7 +208,7 @@ fn refused(
 }
 
 /// The instruments of a file from this place on.
-fn new_instruments(
+pub fn new_instruments(
     file: &GatewayFile,
     instruments: &[Instrument],
     groups: &[u8],

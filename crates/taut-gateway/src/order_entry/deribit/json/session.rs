@@ -4,6 +4,7 @@ use taut_fix::Now;
 use taut_fix_engine::Credentials;
 use taut_order_entry::deribit::{Request, Secret, grants, read_token};
 use taut_order_entry::sign::HmacKey;
+use taut_sys::tape;
 use taut_types::Nanos;
 
 use super::asked::Asked;
@@ -100,7 +101,7 @@ impl Session {
         let heartbeat_s = config.heartbeat_interval.0.unsigned_abs() / 1_000_000_000;
         Ok(Self {
             client_id: client_id.as_str().into(),
-            key: HmacKey::new(secret.as_bytes()),
+            key: HmacKey::new(secret.as_bytes()).through(tape::signature),
             cancels_on_disconnect,
             heartbeat_s: heartbeat_s.max(HEARTBEAT_S_MIN),
             phase: Phase::Down,
