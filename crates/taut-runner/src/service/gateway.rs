@@ -2,7 +2,7 @@
 
 pub mod any;
 mod asked;
-mod replaying;
+pub mod replaying;
 mod strategies;
 mod trading;
 
@@ -39,7 +39,6 @@ use crate::service::place::Place;
 use crate::service::record::RecordKeys;
 use crate::service::recorded::RecordedGateway;
 use asked::now;
-pub use replaying::{GatewayReplay, replay};
 use strategies::{Attachable, Fused, Memory, Split, Strategies};
 use trading::{Built, Trading};
 
