@@ -6,6 +6,7 @@
 // They panic when their stream is closed or full: `terminal` does not.
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
+mod again;
 mod backtest;
 mod bench;
 mod book;

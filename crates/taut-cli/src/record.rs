@@ -15,14 +15,14 @@ use taut_journal::{
     Copied, Frame, InputReader, InputSettings, JournalError, copy_inputs, segment_name,
 };
 use taut_report::files::WholeFile;
-use taut_runner::{Build, Held, Recording};
+use taut_runner::{Build, Held};
 use taut_types::Nanos;
 
+use crate::again::{again, open};
 use crate::demo;
 use crate::exit::Failure;
 use crate::progress::Progress;
 use crate::recorded::Output;
-use crate::replay;
 use crate::terminal::{print, print_json};
 use moment::Moment;
 
@@ -177,16 +177,6 @@ pub fn run(what: &Record) -> Result<(), Failure> {
     }
 }
 
-/// Opens a recording, and tells how far it is when it takes long.
-pub fn open(folder: &Path) -> Result<Recording, Failure> {
-    let recording = Recording::open(folder).map_err(demo::failure)?;
-    let mut progress = Progress::start();
-    Ok(recording.progress(move |held| {
-        let (seconds, entries) = (held.span.0 as f64 / 1e9, held.entries);
-        progress.tell(&format!("{seconds:.1} s of the run, {entries} entries"));
-    }))
-}
-
 fn copy(from: &Path, to: &Path, last: Option<u64>) -> Result<Copied, Failure> {
     // What is no recording is told before anything is made.
     open(from)?;
@@ -319,7 +309,7 @@ fn written_again(what: &Market, of: Written) -> Result<(), Failure> {
         Written::Market => recording.writing_market(into),
         Written::Packets => recording.writing_packets(into).map_err(demo::failure)?,
     };
-    let found = replay::again(recording, strategy.as_deref())?;
+    let found = again(recording, strategy.as_deref())?;
     if let Some(divergence) = found.divergence {
         return Err(Failure::Run(format!("the replay differs, no file: {divergence}")));
     }

@@ -1,25 +1,25 @@
 //! `taut replay`: a recorded run once more, held against itself.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use serde::Serialize;
-use taut_gateway::TouchStrategy;
-use taut_runner::{Recording, Replayed};
+use taut_runner::Replayed;
 use taut_sys::monotonic;
 
+use crate::again::{again, open};
 use crate::demo;
 use crate::exit::Failure;
-use crate::record::{self, Contents};
-use crate::strategy::fused_touch;
+use crate::record::Contents;
 use crate::terminal::{print, print_json, tell};
 
 /// Do a recorded run once more and compare all that the gateway sends and comes to.
 ///
-/// `taut demo --record DIR` and `taut gateway --record DIR` write down what the gateway hears: packets, answers, times, the
-/// requests of a strategy in another process. Here the same gateway is given the same, without a
-/// network and without a clock. The exit code is 1 when anything that it sends, tells a strategy or
-/// comes to differs from what was recorded; the first difference is shown.
+/// `taut demo --record DIR` and `taut gateway --record DIR` write down what the gateway hears:
+/// packets, answers, times, commands, the requests of strategies in other processes. Here the same
+/// gateway is given the same, without a network and without a clock. The exit code is 1 when
+/// anything that it sends, tells a strategy or comes to differs from what was recorded; the first
+/// difference is shown.
 #[derive(Args, Clone, Debug)]
 pub struct Arguments {
     /// The folder of the recording.
@@ -79,12 +79,12 @@ struct Difference {
 
 /// Does it.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let mut recording = record::open(&arguments.folder)?;
+    let mut recording = open(&arguments.folder)?;
     if let Some(file) = &arguments.limits {
         recording = recording.judged_by(file).map_err(demo::failure)?;
     }
     if let Some(other) = recording.other_build() {
-        tell(&format!("{other}: it may decide otherwise"));
+        tell(format!("{other}: it may decide otherwise"));
     }
     let start = monotonic();
     let found = again(recording, arguments.strategy.as_deref())?;
@@ -98,18 +98,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         None => Ok(()),
         Some(divergence) => Err(Failure::Run(format!("the replay differs: {divergence}"))),
     }
-}
-
-/// Does a recording again, with the strategy that was in the gateway's thread: taut's own.
-pub fn again(recording: Recording, strategy: Option<&Path>) -> Result<Replayed, Failure> {
-    let found = match recording.settings() {
-        Some(_) => recording.verify(demo::strategy),
-        None => {
-            let (_, config) = fused_touch(strategy)?;
-            recording.verify_gateway(|now| TouchStrategy::new(config, now))
-        }
-    };
-    found.map_err(demo::failure)
 }
 
 fn report(found: &Replayed, seconds: f64) -> Report {

@@ -11,10 +11,10 @@
 //! - [`InputKeeper::turn`], on another thread, makes the next segment and cuts what was left empty
 //!   at the end.
 //! - [`InputReader`] reads the frames in their order and believes those with a right sum and the
-//!   number that is due. A frame that is not right ends the journal, as a process that was killed or
-//!   a power cut leaves it; with a right one of a later number behind it, that is rot, and is told
-//!   as [`Damage`](crate::Damage) with its file and byte. A time table beside the segments leads to
-//!   a time without reading all before it.
+//!   number that is due. A frame that is not right ends the journal, as a process that was killed
+//!   or a power cut leaves it; with a right one of a later number behind it, that is rot, and is
+//!   told as [`Damage`](crate::Damage) with its file and byte. A time table beside the segments
+//!   leads to a time without reading all before it.
 //!
 //! ```
 //! use taut_journal::{InputReader, InputSettings, Inputs, TURN};

@@ -21,6 +21,7 @@ use crate::owner::Owner;
 mod duplicates;
 mod exposure;
 mod instrument;
+mod judging;
 mod limits;
 mod lookup;
 mod other_limits;

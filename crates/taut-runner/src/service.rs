@@ -35,6 +35,7 @@ mod member_copies;
 mod money;
 mod name;
 mod names;
+mod new_instruments;
 mod okx;
 mod pattern;
 mod place;
@@ -75,7 +76,7 @@ pub use file::{
     BINANCE_GATEWAY_SAMPLE, DERIBIT_GATEWAY_SAMPLE, GATEWAY_SAMPLE, GatewayFile,
     OKX_GATEWAY_SAMPLE, PositionsKey, SessionKeys, StrategySettings, WhenGoneKey,
 };
-pub(crate) use gateway::{GatewayReplay, replay};
+pub(crate) use gateway::replaying::{GatewayReplay, replay};
 pub use gateway::{serve, serve_fused};
 pub use journal::{JournalDurability, JournalKeys};
 pub use limits::{

@@ -12,7 +12,7 @@ use taut_journal::{
 use taut_runner::Recording;
 use taut_types::Nanos;
 
-use super::open;
+use crate::again::open;
 use crate::exit::Failure;
 use crate::terminal::{print, print_json};
 

@@ -19,7 +19,8 @@ impl Moment {
         if let Some(seconds) = text.strip_suffix('s') {
             let seconds: f64 = seconds.parse().map_err(|_| wrong())?;
             let is_sound = seconds.is_finite() && (0.0..1e9).contains(&seconds);
-            return is_sound.then(|| Self::Since(Nanos((seconds * 1e9) as i64))).ok_or_else(wrong);
+            let since = Self::Since(Nanos((seconds * 1e9) as i64));
+            return if is_sound { Ok(since) } else { Err(wrong()) };
         }
         let iso = text.strip_suffix('Z').and_then(|text| text.split_once('T'));
         let stamp = match iso {

@@ -148,6 +148,23 @@ fn a_missing_segment_is_named() {
 }
 
 #[test]
+fn a_day_begins_a_segment_where_one_is_ready() {
+    let directory = tempfile::tempdir().expect("temporary directory");
+    let folder = directory.path().join("inputs");
+    let Inputs { mut writer, mut keeper } = Inputs::create(&folder, SETTINGS).expect("a journal");
+    assert!(writer.begin_segment(), "it is one that begins");
+    assert_eq!(append(&mut writer, 1), Ok(1));
+    assert!(!writer.begin_segment(), "none is ready");
+    assert_eq!(append(&mut writer, 2), Ok(2));
+    keeper.turn().expect("room");
+    assert!(writer.begin_segment());
+    assert_eq!(append(&mut writer, 3), Ok(3));
+    keeper.finish(writer).expect("the end");
+    assert!(folder.join(segment_name(2)).exists());
+    assert_eq!(read(&folder), (3, Ok(())));
+}
+
+#[test]
 fn without_a_next_segment_the_writer_says_so_and_loses_nothing_before() {
     let directory = tempfile::tempdir().expect("temporary directory");
     let folder = directory.path().join("inputs");

@@ -10,6 +10,7 @@ use taut_types::{
 
 mod checks;
 mod inverse;
+mod judging;
 mod model;
 mod modify;
 mod own_orders;

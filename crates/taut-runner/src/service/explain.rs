@@ -1,9 +1,12 @@
 //! A gateway's file in words.
 
 use taut_oms::{AccountLimits, Amount, MessageRates, OrderLimits, Rate, SelfMatch, UserLimits};
-use taut_types::{AccountId, ContractKind, Instrument, InstrumentId, Lots, Price, Qty, UserId};
+use taut_types::{
+    AccountId, ContractKind, Instrument, InstrumentId, Lots, Nanos, Price, Qty, UserId,
+};
 
 use crate::error::RunnerError;
+use crate::recording::WhenFull;
 use crate::service::connections;
 use crate::service::file::{GatewayFile, PositionsKey, StrategySettings, WhenGoneKey};
 use crate::service::rules::{Rules, account_ids};
@@ -89,6 +92,14 @@ impl GatewayFile {
             format!("{}, durability {}", journal.folder.display(), journal.durability.name())
         });
         say("journal", journal);
+        if let Some((folder, keys)) = self.recording(Nanos::ZERO) {
+            let folder = self.record_in.as_ref().map_or(&keys.folder, |_| &folder).display();
+            let then = match keys.when_full {
+                WhenFull::Drop => "it trades on while that is full, and counts what is missing",
+                _ => "it ends when that is full",
+            };
+            say("recorded", format!("in {folder}; {then}"));
+        }
     }
 
     fn explain_limits(&self, rules: &Rules, say: &mut impl FnMut(&str, String)) {

@@ -2,10 +2,11 @@
 
 pub mod any;
 mod asked;
-mod replaying;
+pub mod replaying;
 mod strategies;
 mod trading;
 
+use std::cell::Cell;
 use std::io;
 use std::path::PathBuf;
 use std::sync::mpsc::{self, Sender};
@@ -39,7 +40,6 @@ use crate::service::place::Place;
 use crate::service::record::RecordKeys;
 use crate::service::recorded::RecordedGateway;
 use asked::now;
-pub use replaying::{GatewayReplay, replay};
 use strategies::{Attachable, Fused, Memory, Split, Strategies};
 use trading::{Built, Trading};
 
@@ -102,10 +102,14 @@ fn start(
     if let Some(recorder) = &recorder {
         recorder.begin(TURN);
     }
-    let serve = Serve { file, fused, strategies, journal, anchoring, recorder, heard };
+    let recorder = Cell::new(recorder);
+    let serve = Serve { file, fused, strategies, journal, anchoring, recorder: &recorder, heard };
     let served = connections::connect(file, serve);
-    // A gateway that could not be built has left the tape on.
+    // A gateway that could not be built has left the tape on, and its recording begun.
     tape::end_writing(|_, _| ());
+    if let Some(unused) = recorder.take() {
+        let _ = unused.finish();
+    }
     served
 }
 
@@ -141,7 +145,8 @@ struct Serve<'a, W> {
     strategies: W,
     journal: Option<Journal>,
     anchoring: Anchoring,
-    recorder: Option<Recorder>,
+    /// Taken once the gateway is built.
+    recorder: &'a Cell<Option<Recorder>>,
     heard: &'a (dyn Fn(&str) + Sync),
 }
 
@@ -226,9 +231,9 @@ fn run<W: Strategies, F: FeedHandler + Send, H: OrderHandler + Send>(
         EpollKernel::new(SOURCES).map_err(|error| RunnerError::run("the kernel", error))?;
     // The kernel of a run's gateway: one type is compiled once.
     let kernel = TapedKernel::live(kernel);
-    let built = build(&regions, kernel, client, connections, recorder.is_some(), None)?;
+    let built = build(&regions, kernel, client, connections, file.is_recorded(), None)?;
     let running = Running { file, fused, shared: &shared, places, anchoring, clock };
-    running.run(built, journal, recorder, heard)
+    running.run(built, journal, recorder.take(), heard)
 }
 
 /// The gateway of these parts, live or replayed.

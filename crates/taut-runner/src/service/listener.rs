@@ -3,8 +3,6 @@
 mod parts;
 mod reloading;
 
-pub use reloading::new_instruments;
-
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;

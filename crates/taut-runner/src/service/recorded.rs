@@ -122,7 +122,7 @@ pub fn put(command: &Command, on: &mut Put<'_>) {
         Command::Alive => on.number(9),
         Command::CancelAll(filter) => {
             on.number(10);
-            let OrderFilter { user, strategy, account, instrument, side, .. } = *filter;
+            let OrderFilter { user, strategy, account, instrument, side } = *filter;
             let side = side.map(|side| u32::from(side == Side::Sell));
             let (user, strategy) = (user.map(|it| it.0.into()), strategy.map(|it| it.0.into()));
             let (account, instrument) = (account.map(|it| it.0.into()), instrument.map(|it| it.0));
@@ -170,7 +170,6 @@ pub fn get(from: &mut Get<'_>) -> Option<Given> {
                 account: small(account)?.map(AccountId),
                 instrument: small(instrument)?.map(InstrumentId),
                 side: side.map(|side| if side == 0 { Side::Buy } else { Side::Sell }),
-                ..OrderFilter::ALL
             })
         }
         11 => Command::HandOver(get_owner(from)?, get_owner(from)?),

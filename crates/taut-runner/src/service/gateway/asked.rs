@@ -8,7 +8,7 @@ use taut_types::Nanos;
 
 use crate::service::connections::{Served, get_addresses, put_addresses};
 use crate::service::file::GatewayFile;
-use crate::service::listener::new_instruments;
+use crate::service::new_instruments::new_instruments;
 use crate::service::recorded::{Given, get, put};
 use crate::service::resolver::Moved;
 use crate::service::threads::{Command, Numbered, UNASKED};

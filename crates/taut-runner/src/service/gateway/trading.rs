@@ -607,6 +607,15 @@ impl<'a, 'm> Trading<'a, 'm> {
     }
 }
 
+impl Drop for Trading<'_, '_> {
+    /// One that never traded has its recording ended: no segment stays that was made ahead.
+    fn drop(&mut self) {
+        if let Some(recorder) = self.recorder.take() {
+            let _ = recorder.finish();
+        }
+    }
+}
+
 /// What ended the gateway, with the address where it is the address that may be wrong.
 pub fn failed(error: GatewayError, orders: SocketAddrV4) -> RunnerError {
     match error {

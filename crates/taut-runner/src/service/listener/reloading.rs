@@ -6,16 +6,14 @@
 //! patterns mean what they meant, and what the file says of a new instrument is taken as it is.
 
 use taut_gateway::{DropCopyNews, NewInstrument};
-use taut_types::Instrument;
 
 use super::{Listener, tell_names};
-use crate::service::balances::settlement;
 use crate::service::file::{GatewayFile, StrategySettings};
+use crate::service::new_instruments::new_instruments;
 use crate::service::protocol::ControlReply;
 use crate::service::reload::Differences;
 use crate::service::reloading::Reloading;
 use crate::service::threads::Command;
-use crate::settings::InstrumentSettings;
 
 /// What a reload comes to: what differs, or why nothing was taken.
 type Reloaded = Result<Vec<String>, String>;
@@ -207,32 +205,13 @@ fn refused(
     })
 }
 
-/// The instruments of a file from this place on.
-pub fn new_instruments(
-    file: &GatewayFile,
-    instruments: &[Instrument],
-    groups: &[u8],
-    from: usize,
-) -> Vec<NewInstrument> {
-    let of = |(at, settings): (usize, &InstrumentSettings)| {
-        Some(NewInstrument {
-            instrument: *instruments.get(at)?,
-            venue_number: file.venue_number(at),
-            name: settings.venue_name().to_owned(),
-            group: groups.get(at).copied().unwrap_or_default(),
-            fees: settings.fees().unwrap_or_default(),
-            settlement: settlement(settings),
-        })
-    };
-    file.instruments.iter().enumerate().skip(from).filter_map(of).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::service::file::{
         BINANCE_GATEWAY_SAMPLE, DERIBIT_GATEWAY_SAMPLE, GATEWAY_SAMPLE, OKX_GATEWAY_SAMPLE,
     };
+    use crate::settings::InstrumentSettings;
 
     /// A sample, and the same with one more instrument.
     fn files(sample: &str) -> [GatewayFile; 2] {
