@@ -40,6 +40,7 @@ mod journal;
 mod link;
 mod mark;
 mod market;
+mod market_reader;
 mod message;
 mod new_instrument;
 mod observer;
@@ -75,6 +76,7 @@ pub use fused::FusedClient;
 pub use gateway::Gateway;
 pub use hub::{Hub, RequestDifference, SlotId, WhenGone};
 pub use info::EventInfo;
+pub use market_reader::{MarketRead, MarketReader};
 pub use message::{
     GatewayEvent, GatewayStatus, KilledScopes, OpenOrder, OrderFilter, OrderUpdate, Position,
     Refusal, Request, RequestKind, SessionPhase, TickStamps, UpdateKind, VenueReject,

@@ -28,8 +28,8 @@ use crate::service::listener::parts::in_parts;
 use crate::service::names::Names;
 use crate::service::place::Place;
 use crate::service::protocol::{
-    BalanceLine, ControlReply, ControlRequest, LatchLine, LimitLine, OrderLine, PositionLine,
-    ScopeName, Snapshot, StageLine, StaleBook, Status, StrategyLine, VenueClockLine,
+    BalanceLine, ControlReply, ControlRequest, InstrumentLine, LatchLine, LimitLine, OrderLine,
+    PositionLine, ScopeName, Snapshot, StageLine, StaleBook, Status, StrategyLine, VenueClockLine,
 };
 use crate::service::reloading::Reloading;
 use crate::service::rules::Rules;
@@ -330,6 +330,9 @@ impl<'a> Listener<'a> {
             ControlRequest::Attach { strategy } => {
                 return vec![self.attach(at, &strategy).unwrap_or_else(failed)];
             }
+            ControlRequest::Observe => {
+                return self.observe().unwrap_or_else(|text| vec![failed(text)]);
+            }
             ControlRequest::Status => self.ask(Command::Status).map(|answer| match answer {
                 Answer::Status(glance) => vec![self.status(glance)],
                 _ => Vec::new(),
@@ -465,6 +468,17 @@ impl<'a> Listener<'a> {
         let fds = fds.map_err(|error| error.to_string())?;
         let wake_gateway = self.file.waits() == Wait::Block;
         Ok((ControlReply::Attached { wake_gateway }, fds))
+    }
+
+    /// Nothing of it is asked of the thread that trades.
+    fn observe(&self) -> Result<Vec<(ControlReply, Vec<OwnedFd>)>, String> {
+        let reply = |instruments, more| ControlReply::Observed { instruments, more };
+        let replies = in_parts(&self.instruments, InstrumentLine::of, reply);
+        let with_fd = |reply| match self.segment.read_only_fd() {
+            Ok(fd) => Ok((reply, vec![fd])),
+            Err(error) => Err(error.to_string()),
+        };
+        replies.into_iter().map(with_fd).collect()
     }
 
     fn drop_strategy(&mut self, name: &str) -> Result<Vec<ControlReply>, String> {

@@ -17,6 +17,9 @@ pub enum ControlRequest {
         /// Its name in the gateway's settings.
         strategy: String,
     },
+    /// To look at the market's shared memory, which cannot be written to then: nobody is attached,
+    /// and the thread that trades does nothing for it.
+    Observe,
     /// How the gateway is.
     Status,
     /// The open orders.
@@ -132,6 +135,14 @@ pub enum ControlReply {
         /// Whether the gateway sleeps in the kernel and must be woken.
         wake_gateway: bool,
     },
+    /// Some of the instruments whose numbers the market's events have, and whether more of them
+    /// follow in another reply. A descriptor comes with each: the market's segment, to read.
+    Observed {
+        /// One line for each.
+        instruments: Vec<InstrumentLine>,
+        /// Whether more follow.
+        more: bool,
+    },
     /// It is done.
     Done,
     /// It is not done, and why.
@@ -171,6 +182,30 @@ pub enum ControlReply {
         /// Whether more follow.
         more: bool,
     },
+}
+
+/// An instrument.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InstrumentLine {
+    /// Its number.
+    pub number: u32,
+    /// Its symbol.
+    pub symbol: String,
+    /// The price step, a decimal.
+    pub tick: String,
+    /// The quantity of a lot, a decimal.
+    pub lot: String,
+}
+
+impl InstrumentLine {
+    pub(crate) fn of(instrument: &Instrument) -> Self {
+        Self {
+            number: instrument.id().0,
+            symbol: instrument.symbol().to_string(),
+            tick: instrument.tick().to_string(),
+            lot: instrument.lot().to_string(),
+        }
+    }
 }
 
 /// How a gateway is.
