@@ -164,6 +164,22 @@ def test_a_signal_ends_it_and_python_has_its_own_again(world: World) -> None:
         signal.raise_signal(signal.SIGINT)
 
 
+def test_on_paper_it_trades_and_no_order_leaves(taut_binary: str, tmp_path: Path) -> None:
+    world = World(taut_binary, tmp_path)
+    try:
+        world.start_venue()
+        world.start_gateway("--paper")
+        gateway = taut.Gateway(world.control)
+        until_up(gateway)
+        assert gateway.status()["paper"]
+        quoter = Quoter()
+        assert taut.attach(quoter, "first", world.control).drained
+        assert quoter.kinds.count("accepted") == len(quoter.orders) == 20
+        assert gateway.orders() == [] and not (tmp_path / "journal").exists()
+    finally:
+        world.close()
+
+
 def test_no_such_journal(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="check the path"):
         taut.read_journal(tmp_path / "none")

@@ -43,20 +43,20 @@ class World:
         settings = f'comp_id = "VENUE"\n{self.lines}{INSTRUMENTS}{flow}'
         self._start("venue", settings, "orders at")
 
-    def start_gateway(self) -> None:
+    def start_gateway(self, *flags: str) -> None:
         """A gateway at it, with an order journal."""
         settings = (
             f'name = "own"\ncontrol = "control"\n[venue]\n{self.lines}target_comp_id = "VENUE"\n'
             f'{INSTRUMENTS}[[strategies]]\nname = "first"\nnumber = 1\n'
             '[journal]\nfolder = "journal"\nsegment_mb = 1\n'
         )
-        self._start("gateway", settings, "meet it at")
+        self._start("gateway", settings, "meet it at", *flags)
 
-    def _start(self, verb: str, settings: str, sign: str) -> None:
+    def _start(self, verb: str, settings: str, sign: str, *flags: str) -> None:
         file = self.folder / f"{verb}.toml"
         file.write_text(settings)
         process = subprocess.Popen(
-            [self.binary, verb, "--config", file],
+            [self.binary, verb, "--config", file, *flags],
             stdin=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
