@@ -176,8 +176,15 @@ def test_on_paper_it_trades_and_no_order_leaves(taut_binary: str, tmp_path: Path
         assert taut.attach(quoter, "first", world.control).drained
         assert quoter.kinds.count("accepted") == len(quoter.orders) == 20
         assert gateway.orders() == [] and not (tmp_path / "journal").exists()
+        watch = gateway.watch()
     finally:
         world.close()
+    # What a gateway has told is there when it has ended, and that is the end.
+    for batch in watch.batches(every=0.0):
+        assert len(batch) or batch.lost
+    assert gateway.has_ended() and len(watch.poll()) == 0
+    with pytest.raises(taut.TautError, match="ended the connection"):
+        gateway.status()
 
 
 def test_no_such_journal(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 from collections.abc import Callable
@@ -19,15 +20,16 @@ class World:
     def __init__(self, binary: str, folder: Path) -> None:
         self.binary, self.folder = binary, folder
         self.processes: list[subprocess.Popen[str]] = []
-        # All at one time, so that they differ.
+        # An address of this process's own, and all ports at one time, so that they differ.
+        host = f"127.77.{os.getpid() >> 8 & 255}.{os.getpid() & 255}"
         kinds = [socket.SOCK_STREAM, *[socket.SOCK_DGRAM] * 4]
         sockets = [socket.socket(socket.AF_INET, kind) for kind in kinds]
         for it in sockets:
-            it.bind(("127.0.0.1", 0))
+            it.bind((host, 0))
         names = ["orders", "incremental", "incremental_b", "snapshot", "retransmission"]
         ports = [it.getsockname()[1] for it in sockets]
         self.lines = "".join(
-            f'{name} = "127.0.0.1:{port}"\n' for name, port in zip(names, ports, strict=True)
+            f'{name} = "{host}:{port}"\n' for name, port in zip(names, ports, strict=True)
         )
         for it in sockets:
             it.close()

@@ -69,8 +69,8 @@ class Watch:
     the ring has 8,192; ``lost`` counts them.
     """
 
-    def __init__(self, watch: _taut.Watch) -> None:
-        self._watch = watch
+    def __init__(self, watch: _taut.Watch, connection: _taut.Connection) -> None:
+        self._watch, self._connection = watch, connection
         self.instruments = _instruments(watch.instruments)
         #: Entries that were lost so far.
         self.lost = 0
@@ -87,12 +87,17 @@ class Watch:
         return Batch(**tables, lost=lost, has_more=has_more)
 
     def batches(self, every: float = 0.02, seconds: float | None = None) -> Iterator[Batch]:
-        """Batches that are not empty, one at each look; a look comes every so many seconds."""
+        """Batches that are not empty, one at each look; a look comes every so many seconds.
+
+        They end with the gateway, or after ``seconds``.
+        """
         until = None if seconds is None else time.monotonic() + seconds
         while until is None or time.monotonic() < until:
             batch = self.poll()
             if len(batch) or batch.lost:
                 yield batch
+            elif self._connection.has_ended():
+                return
             if not batch.has_more:
                 time.sleep(every)
 
@@ -129,7 +134,7 @@ class Gateway:
 
     def watch(self) -> Watch:
         """Looks at its market from now on."""
-        return Watch(self._connection.watch())
+        return Watch(self._connection.watch(), self._connection)
 
     def has_ended(self) -> bool:
         """Whether it has ended."""

@@ -103,8 +103,8 @@ class Table:
     def to_arrow(self) -> pyarrow.Table:
         """The same columns for Arrow, over the same memory.
 
-        Times become ``timestamp[ns]``, codes dictionaries. Copied are booleans, whose form is
-        another one, and a bit for each row where a column has nothing in places.
+        Times become ``timestamp[ns]``, codes dictionaries. Copied are booleans and text, whose
+        form is another one, and a bit for each row where a column has nothing in places.
         """
         arrow = _arrow()
         columns, fields = [], []
@@ -126,7 +126,7 @@ def _arrow() -> Any:
 
 
 def _array(arrow: Any, name: str, column: np.ndarray, codes: list[str] | None) -> Any:
-    if column.dtype == np.bool_:
+    if column.dtype.kind not in "iuf":
         return arrow.array(column)
     column = np.ascontiguousarray(column)
     validity = None
