@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import os
-import socket
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO
+
+#: Below those that the system gives away.
+PORTS = itertools.count(20_000)
 
 INSTRUMENTS = "".join(
     f'[[instruments]]\nsymbol = "{symbol}"\ntick = "0.01"\n' for symbol in ("ONE", "TWO")
@@ -20,19 +23,11 @@ class World:
     def __init__(self, binary: str, folder: Path) -> None:
         self.binary, self.folder = binary, folder
         self.processes: list[subprocess.Popen[str]] = []
-        # An address of this process's own, and all ports at one time, so that they differ.
-        host = f"127.77.{os.getpid() >> 8 & 255}.{os.getpid() & 255}"
-        kinds = [socket.SOCK_STREAM, *[socket.SOCK_DGRAM] * 4]
-        sockets = [socket.socket(socket.AF_INET, kind) for kind in kinds]
-        for it in sockets:
-            it.bind((host, 0))
+        # An IP address of this process's own, whose ports nobody else binds.
+        _, high, middle, low = os.getpid().to_bytes(4, "big")
+        host = f"127.{64 | high & 63}.{middle}.{low}"
         names = ["orders", "incremental", "incremental_b", "snapshot", "retransmission"]
-        ports = [it.getsockname()[1] for it in sockets]
-        self.lines = "".join(
-            f'{name} = "{host}:{port}"\n' for name, port in zip(names, ports, strict=True)
-        )
-        for it in sockets:
-            it.close()
+        self.lines = "".join(f'{name} = "{host}:{next(PORTS)}"\n' for name in names)
 
     @property
     def control(self) -> str:
