@@ -1,9 +1,11 @@
 //! Events of a market ring, sorted by what they are, as columns.
 
+use std::collections::HashSet;
+
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use taut_market_data::{Event, EventKind, Soundness};
-use taut_types::{Lots, Price, Side};
+use taut_market_data::{Batch as BatchKind, Event, EventKind, Soundness};
+use taut_types::{InstrumentId, Lots, Price, Side};
 
 use crate::columns::{Columns, NOTHING};
 use crate::recording::side;
@@ -25,6 +27,7 @@ pub struct Batch {
 
 #[derive(Default)]
 struct Head {
+    position: Vec<u64>,
     instrument: Vec<u32>,
     exchange_ns: Vec<i64>,
     receive_ns: Vec<i64>,
@@ -52,7 +55,8 @@ struct Books {
 }
 
 impl Head {
-    fn push(&mut self, event: &Event) {
+    fn push(&mut self, position: u64, event: &Event) {
+        self.position.push(position);
         self.instrument.push(event.instrument.0);
         self.exchange_ns.push(event.exchange_time.0);
         self.receive_ns.push(event.receive_time.0);
@@ -60,6 +64,7 @@ impl Head {
 
     fn columns(self, py: Python<'_>) -> PyResult<Columns<'_>> {
         let columns = Columns::new(py);
+        columns.add("position", self.position)?;
         columns.add("instrument", self.instrument)?;
         columns.add("exchange_ns", self.exchange_ns)?;
         columns.add("receive_ns", self.receive_ns)?;
@@ -68,8 +73,7 @@ impl Head {
 }
 
 impl Quotes {
-    fn push(&mut self, event: &Event, of: Option<Side>, price: Price, lots: Lots) {
-        self.head.push(event);
+    fn push(&mut self, of: Option<Side>, price: Price, lots: Lots) {
         self.side.push(side(of));
         self.price.push(price.0);
         self.lots.push(lots.0);
@@ -85,12 +89,13 @@ impl Quotes {
 }
 
 impl Batch {
-    /// Takes an event.
-    pub fn take(&mut self, event: &Event) {
+    /// Takes an event, which stands there in the ring. `partial` are the instruments of which best
+    /// levels are told just now, beside their books.
+    pub fn take(&mut self, position: u64, event: &Event, partial: &mut HashSet<InstrumentId>) {
         self.events += 1;
         match event.kind {
             EventKind::Top(top) => {
-                self.tops.head.push(event);
+                self.tops.head.push(position, event);
                 let sides = [top.bid, top.ask];
                 let parts = sides.into_iter().flat_map(|best| match best {
                     Some((price, lots)) => [price.0, lots.0],
@@ -99,13 +104,21 @@ impl Batch {
                 self.tops.parts.iter_mut().zip(parts).for_each(|(column, it)| column.push(it));
             }
             EventKind::Trade(trade) => {
-                self.trades.push(event, trade.aggressor, trade.price, trade.lots);
+                self.trades.head.push(position, event);
+                self.trades.push(trade.aggressor, trade.price, trade.lots);
             }
-            EventKind::Level(level) => {
-                self.levels.push(event, Some(level.side), level.price, level.lots);
+            EventKind::Begin(BatchKind::BestLevels) => {
+                partial.insert(event.instrument);
+            }
+            EventKind::End { .. } => {
+                partial.remove(&event.instrument);
+            }
+            EventKind::Level(level) if !partial.contains(&event.instrument) => {
+                self.levels.head.push(position, event);
+                self.levels.push(Some(level.side), level.price, level.lots);
             }
             EventKind::Book(soundness) => {
-                self.books.head.push(event);
+                self.books.head.push(position, event);
                 self.books.is_sound.push(soundness == Soundness::Sound);
             }
             _ => {}

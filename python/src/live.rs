@@ -1,5 +1,6 @@
 //! A gateway that runs: what it says of itself, its market in batches, and a strategy at it.
 
+use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pyo3::exceptions::PyValueError;
@@ -10,7 +11,7 @@ use taut_ipc::Segment;
 use taut_lat::{PathSnapshot, Snapshot, Stage};
 use taut_runner::service::{Attach, ControlClient, ControlReply, ControlRequest, InstrumentLine};
 use taut_sys::{forget_stop_requests, stop_request};
-use taut_types::{Price, Qty};
+use taut_types::{InstrumentId, Price, Qty};
 
 use crate::batch::Batch;
 use crate::columns::{Columns, Steps};
@@ -59,13 +60,20 @@ impl Connection {
         json(&held)
     }
 
+    /// The book of an instrument as JSON.
+    fn book(&self, py: Python<'_>, symbol: &str) -> PyResult<String> {
+        let book = py.detach(|| self.client().book(symbol)).map_err(|error| of_runner(&error))?;
+        json(&book)
+    }
+
     /// Looks at the gateway's market from now on.
     fn watch(&self, py: Python<'_>) -> PyResult<Watch> {
         let observed = py.detach(|| self.client().observe());
         let (segment, instruments) = observed.map_err(|error| of_runner(&error))?;
         let regions = Regions::of(&segment).map_err(|error| failed(&error))?;
         let position = MarketReader::new(&regions).map_err(|error| failed(&error))?.position();
-        Ok(Watch { segment, instruments, position: Mutex::new(position) })
+        let reading = Mutex::new(Reading { position, ..Reading::default() });
+        Ok(Watch { segment, instruments, reading })
     }
 
     /// Whether the gateway has ended.
@@ -96,7 +104,15 @@ fn json(value: &impl serde::Serialize) -> PyResult<String> {
 pub struct Watch {
     segment: Segment,
     instruments: Vec<InstrumentLine>,
-    position: Mutex<u64>,
+    reading: Mutex<Reading>,
+}
+
+/// How far the ring was read.
+#[derive(Debug, Default)]
+struct Reading {
+    position: u64,
+    /// Instruments of which best levels are told just now, beside their books.
+    partial: HashSet<InstrumentId>,
 }
 
 #[pymethods]
@@ -161,7 +177,8 @@ fn histogram<'py>(py: Python<'py>, of: &Snapshot) -> PyResult<Bound<'py, PyDict>
 impl Watch {
     fn read(&self, events_max: usize) -> PyResult<Batch> {
         let regions = Regions::of(&self.segment).map_err(|error| failed(&error))?;
-        let mut position = self.position.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        let Reading { position, partial } = &mut *reading;
         let resumed = MarketReader::resume(&regions, *position).map_err(|error| failed(&error))?;
         let (mut reader, lost) = resumed;
         let mut batch = Batch::default();
@@ -170,9 +187,10 @@ impl Watch {
             if batch.events == events_max {
                 break true;
             }
+            let at = reader.position();
             match reader.poll() {
                 MarketRead::Nothing => break false,
-                MarketRead::Event(event) => batch.take(&event),
+                MarketRead::Event(event) => batch.take(at, &event, partial),
                 MarketRead::Lost(lost) => batch.lost += lost,
                 MarketRead::Other => {}
             }

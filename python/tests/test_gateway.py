@@ -64,6 +64,36 @@ def test_its_market_comes_in_batches(world: World) -> None:
     assert not any(it["attached"] for it in gateway.status()["strategies"])
 
 
+def test_a_book_goes_on_with_the_batches(world: World) -> None:
+    gateway = taut.Gateway(world.control)
+    until_up(gateway)
+    watch = gateway.watch()
+    book = watch.book("TWO")
+    assert book.is_sound and len(book.bids) > 5 and book.bids[0] < book.asks[0]
+    before, changes = dict(book.levels[taut.BUY]), 0
+    for batch in watch.batches(seconds=DEADLINE):
+        book.apply(batch)
+        changes += len(batch.levels)
+        tops = batch.tops.where(batch.tops.words("instrument") == "TWO")
+        if changes > 500 and len(tops):
+            break
+    # It ends where the ring ended: with the best prices that were told last.
+    assert len(tops) and (tops.bid[-1], tops.bid_lots[-1]) == book.bids[0]
+    assert (tops.ask[-1], tops.ask_lots[-1]) == book.asks[0]
+    assert book.is_sound and book.levels[taut.BUY] != before
+    # Another one, taken now, is the same when both have what came meanwhile.
+    other = watch.book("TWO")
+    assert other.position >= batch.levels.position[-1]
+    batch = watch.poll(1 << 20)
+    book.apply(batch)
+    other.apply(batch)
+    assert book.levels == other.levels
+    book.apply(taut.Batch(**{**vars(batch), "lost": 1}))
+    assert not book.is_sound
+    with pytest.raises(taut.TautError, match="no instrument 'THREE'"):
+        watch.book("THREE")
+
+
 def test_a_reader_that_looks_too_seldom_counts_what_it_lost(world: World) -> None:
     gateway = taut.Gateway(world.control)
     until_up(gateway)

@@ -84,9 +84,9 @@ pub use member_copies::MemberCopyKeys;
 pub use money::Money;
 pub use okx::{OkxKeys, OkxMode, OkxSelfTradeRule};
 pub use protocol::{
-    BalanceLine, ControlReply, ControlRequest, FilterNames, InstrumentLine, LatchLine, LimitLine,
-    OrderLine, PositionLine, ScopeName, SideName, Snapshot, StageLine, StaleBook, Status,
-    StrategyLine, VenueClockLine,
+    BalanceLine, BookLines, ControlReply, ControlRequest, FilterNames, InstrumentLine, LatchLine,
+    LimitLine, OrderLine, PositionLine, ScopeName, SideName, Snapshot, StageLine, StaleBook,
+    Status, StrategyLine, VenueClockLine,
 };
 pub use recordings::{RecordingSeen, RecordingSettings};
 pub(crate) use rules::risk_of;

@@ -11,7 +11,7 @@ Prices are whole numbers of 1e-9, times nanoseconds, and what is not there is :d
 
 from ._taut import Event, GatewayEvent, OpenOrder, OrderUpdate, Stop, TautError, Trading
 from .backtest import Backtest, Outcome
-from .gateway import Attached, Batch, Gateway, Histogram, Instrument, Watch, attach
+from .gateway import Attached, Batch, Book, Gateway, Histogram, Instrument, Watch, attach
 from .journal import order_times, read_journal
 from .recording import convert, map_npz, read
 from .strategy import BUY, SELL, Strategy, price
@@ -25,6 +25,7 @@ __all__ = [
     "Attached",
     "Backtest",
     "Batch",
+    "Book",
     "Event",
     "Gateway",
     "GatewayEvent",

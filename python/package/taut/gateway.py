@@ -6,12 +6,12 @@ import json
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from . import _taut
-from .strategy import Strategy
+from .strategy import BUY, SELL, Strategy
 from .table import Table
 
 
@@ -29,7 +29,10 @@ class Instrument:
 
 @dataclass(frozen=True)
 class Batch:
-    """What a gateway's market did between two looks, in the order in which it was told."""
+    """What a gateway's market did between two looks, in the order in which it was told.
+
+    ``position`` in each table says where in the ring a row stood.
+    """
 
     #: The best prices after each change: bid, bid_lots, ask, ask_lots; NOTHING where nobody is.
     tops: Table
@@ -60,6 +63,55 @@ class Histogram:
     max_ns: int
     #: up_to_ns and count of each bucket that is not empty, each within 1/256 of its values.
     buckets: Table
+
+
+class Book:
+    """The levels of an instrument, from a moment on: give it every batch that comes behind it.
+
+    When ``is_sound`` is no longer True, something of it is not known: batches were lost, or the
+    gateway itself does not trust its book. Then take another one (:meth:`Watch.book`).
+    """
+
+    def __init__(self, told: Mapping[str, Any]) -> None:
+        self.instrument: int = told["instrument"]
+        #: Where in the ring what changes it begins.
+        self.position: int = told["position"]
+        self.is_sound: bool = told["is_sound"]
+        #: Lots by price (1e-9), by side: BUY and SELL.
+        self.levels: dict[int, dict[int, int]] = {
+            BUY: dict(map(tuple, told["bids"])),
+            SELL: dict(map(tuple, told["asks"])),
+        }
+
+    def apply(self, batch: Batch) -> None:
+        """Takes over what a batch changes; what was told before the book began is passed by."""
+        levels, books = self._own(batch.levels), self._own(batch.books)
+        rows = zip(levels.side.tolist(), levels.price.tolist(), levels.lots.tolist(), strict=True)
+        for side, price, lots in rows:
+            if lots:
+                self.levels[side][price] = lots
+            else:
+                self.levels[side].pop(price, None)
+        # A book that becomes sound again is told anew, and not over the ring.
+        self.is_sound &= not batch.lost and len(books) == 0
+
+    def _own(self, table: Table) -> Table:
+        is_own = (table.instrument == self.instrument) & (table.position >= self.position)
+        return table.where(is_own)
+
+    @property
+    def bids(self) -> list[tuple[int, int]]:
+        """Prices and lots, best first."""
+        return sorted(self.levels[BUY].items(), reverse=True)
+
+    @property
+    def asks(self) -> list[tuple[int, int]]:
+        """Prices and lots, best first."""
+        return sorted(self.levels[SELL].items())
+
+    def __repr__(self) -> str:
+        bids, asks = len(self.levels[BUY]), len(self.levels[SELL])
+        return f"Book({bids} bids, {asks} asks, {'sound' if self.is_sound else 'not sound'})"
 
 
 class Watch:
@@ -100,6 +152,14 @@ class Watch:
                 return
             if not batch.has_more:
                 time.sleep(every)
+
+    def book(self, symbol: str) -> Book:
+        """The book of an instrument as it is now; the batches that follow go on with it.
+
+        This alone the gateway's trading thread is asked for, between two rounds of its
+        housekeeping: it copies the levels.
+        """
+        return Book(json.loads(self._connection.book(symbol)))
 
     def stages(self) -> dict[str, Histogram]:
         """Where the time of a tick goes, stage by stage, then the wholes."""

@@ -10,7 +10,7 @@ use taut_types::Nanos;
 use crate::control::{Channel, Incoming};
 use crate::error::RunnerError;
 use crate::service::protocol::{
-    ControlReply, ControlRequest, InstrumentLine, LimitLine, OrderLine, PositionLine,
+    BookLines, ControlReply, ControlRequest, InstrumentLine, LimitLine, OrderLine, PositionLine,
 };
 
 /// How long a gateway may take with a reply.
@@ -93,6 +93,18 @@ impl ControlClient {
             next = self.reply()?;
         }
         Err(self.gone())
+    }
+
+    /// The book of the instrument with this symbol, and where in the market ring what changes it
+    /// from then on begins.
+    ///
+    /// # Errors
+    /// As [`ControlClient::ask`].
+    pub fn book(&mut self, symbol: &str) -> Result<BookLines, RunnerError> {
+        match self.ask(&ControlRequest::Book { symbol: symbol.to_owned() })? {
+            ControlReply::Book(book) => Ok(*book),
+            _ => Err(self.gone()),
+        }
     }
 
     /// All open orders.

@@ -18,7 +18,7 @@ use taut_sys::{
     ControlListener, Doorbell, Wait, monotonic, process_id, reload_requests, stop_requests, utc,
     wait_readable,
 };
-use taut_types::{Instrument, InstrumentId, Nanos, RequestId, Side};
+use taut_types::{Instrument, InstrumentId, Lots, Nanos, Price, RequestId, Side};
 
 use crate::control::{Channel, Incoming};
 use crate::error::RunnerError;
@@ -28,12 +28,13 @@ use crate::service::listener::parts::in_parts;
 use crate::service::names::Names;
 use crate::service::place::Place;
 use crate::service::protocol::{
-    BalanceLine, ControlReply, ControlRequest, InstrumentLine, LatchLine, LimitLine, OrderLine,
-    PositionLine, ScopeName, Snapshot, StageLine, StaleBook, Status, StrategyLine, VenueClockLine,
+    BalanceLine, BookLines, ControlReply, ControlRequest, InstrumentLine, LatchLine, LimitLine,
+    OrderLine, PositionLine, ScopeName, Snapshot, StageLine, StaleBook, Status, StrategyLine,
+    VenueClockLine,
 };
 use crate::service::reloading::Reloading;
 use crate::service::rules::Rules;
-use crate::service::threads::{Answer, Command, Glance, Numbered, Picture, UNASKED};
+use crate::service::threads::{Answer, BookPicture, Command, Glance, Numbered, Picture, UNASKED};
 
 /// How often the clock is anchored and signals are looked at.
 const LOOK: Nanos = Nanos::from_millis(100);
@@ -345,6 +346,7 @@ impl<'a> Listener<'a> {
                 Answer::Positions(held) => self.positions(&held),
                 _ => Vec::new(),
             }),
+            ControlRequest::Book { symbol } => self.book(&symbol).map(|book| vec![book]),
             ControlRequest::Snapshot => self.ask(Command::Picture).map(|answer| match answer {
                 Answer::Picture(picture) => {
                     vec![ControlReply::Snapshot(Box::new(self.snapshot(&picture)))]
@@ -479,6 +481,23 @@ impl<'a> Listener<'a> {
             Err(error) => Err(error.to_string()),
         };
         replies.into_iter().map(with_fd).collect()
+    }
+
+    fn book(&mut self, symbol: &str) -> Result<ControlReply, String> {
+        let instrument = self.instruments.iter().find(|it| it.symbol().as_str() == symbol);
+        let instrument = instrument.map(Instrument::id).ok_or_else(|| {
+            format!("no instrument '{symbol}'; `status` and the settings have their symbols")
+        })?;
+        let Answer::Book(book) = self.ask(Command::Book(instrument))? else {
+            return Err("the gateway answered something else".to_owned());
+        };
+        let BookPicture { position, is_sound, levels } = *book;
+        let plain = |levels: Vec<(Price, Lots)>| {
+            levels.into_iter().map(|(price, lots)| (price.0, lots.0)).collect()
+        };
+        let ([bids, asks], instrument) = (levels.map(plain), instrument.0);
+        let lines = BookLines { instrument, position, is_sound, bids, asks };
+        Ok(ControlReply::Book(Box::new(lines)))
     }
 
     fn drop_strategy(&mut self, name: &str) -> Result<Vec<ControlReply>, String> {

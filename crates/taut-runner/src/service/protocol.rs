@@ -26,6 +26,11 @@ pub enum ControlRequest {
     Orders,
     /// What is held.
     Positions,
+    /// The book of an instrument as it is, for who looks at the market ring from there on.
+    Book {
+        /// Its symbol.
+        symbol: String,
+    },
     /// Where the time of a tick goes.
     Stages,
     /// What is in force of limits, and how much of it is used.
@@ -152,6 +157,8 @@ pub enum ControlReply {
     },
     /// How the gateway is.
     Status(Box<Status>),
+    /// A book at one moment.
+    Book(Box<BookLines>),
     /// Where the time of a tick goes, stage by stage, then the wholes.
     Stages(Vec<StageLine>),
     /// All that it has at this moment.
@@ -182,6 +189,21 @@ pub enum ControlReply {
         /// Whether more follow.
         more: bool,
     },
+}
+
+/// A book at one moment: pairs of a price, in units of 1e-9, and lots, best first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BookLines {
+    /// The number of its instrument.
+    pub instrument: u32,
+    /// The position in the market ring from which on events change it.
+    pub position: u64,
+    /// Whether it can be trusted.
+    pub is_sound: bool,
+    /// The bids.
+    pub bids: Vec<(i64, i64)>,
+    /// The offers.
+    pub asks: Vec<(i64, i64)>,
 }
 
 /// An instrument.

@@ -30,6 +30,9 @@ fn who_only_looks_sees_the_market_and_is_in_no_list() {
         }
         tops > 0 && trades > 0
     });
+    let book = client.book("TWO").expect("its book");
+    assert!(book.is_sound && book.bids[0].0 < book.asks[0].0 && book.position > 0, "{book:?}");
+    assert!(client.book("THREE").is_err());
     let views = Views::new(&regions).expect("its histograms");
     assert_eq!(views.round_trip.count(), 0, "nobody has sent an order");
     let status = world.status();
