@@ -40,6 +40,7 @@ mod journal;
 mod link;
 mod mark;
 mod market;
+mod market_reader;
 mod message;
 mod new_instrument;
 mod observer;
@@ -76,6 +77,7 @@ pub use gateway::Gateway;
 pub use hub::{Hub, RequestDifference, SlotId, WhenGone};
 pub use info::EventInfo;
 pub use journal::OrderWriter;
+pub use market_reader::{MarketRead, MarketReader};
 pub use message::{
     GatewayEvent, GatewayStatus, KilledScopes, OpenOrder, OrderFilter, OrderUpdate, Position,
     Refusal, Request, RequestKind, SessionPhase, TickStamps, UpdateKind, VenueReject,

@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use taut_ring::Bell;
 use taut_sync::atomic::{AtomicU32, AtomicU64};
-use taut_sys::{Mapping, MemoryFile, SharedMemory, effective_user};
+use taut_sys::{Mapping, MemoryFile, SharedMemory, SysError, effective_user};
 
 use crate::error::IpcError;
 use crate::header::{self, Descriptor};
@@ -69,12 +69,40 @@ impl Segment {
     /// # Errors
     /// When it is no segment of this version and byte order, or its header is corrupt.
     pub fn attach(fd: OwnedFd) -> Result<Self, IpcError> {
+        Self::mapped(fd, SharedMemory::map)
+    }
+
+    /// The same for a process that only looks: its mapping cannot be written to, and `fd` may be
+    /// one by which nobody can ([`Segment::read_only_fd`]). Nothing that stores may be given its
+    /// words: a passive subscriber and views of histograms only load.
+    ///
+    /// # Errors
+    /// As [`Segment::attach`].
+    pub fn observe(fd: OwnedFd) -> Result<Self, IpcError> {
+        Self::mapped(fd, SharedMemory::map_to_read)
+    }
+
+    fn mapped(
+        fd: OwnedFd,
+        map: impl FnOnce(&SharedMemory) -> Result<Mapping, SysError>,
+    ) -> Result<Self, IpcError> {
         let memory = SharedMemory::adopt(fd)?;
         if memory.bytes() < header::HEADER_WORDS * WORD_BYTES {
             return Err(IpcError::NotASegment);
         }
-        let mapping = memory.map()?;
+        let mapping = map(&memory)?;
         Self::checked(Memory::Anonymous(memory), mapping)
+    }
+
+    /// A descriptor to pass to a process that only looks: nobody can write by it.
+    ///
+    /// # Errors
+    /// [`IpcError::Misuse`] of a named segment; what the system says.
+    pub fn read_only_fd(&self) -> Result<OwnedFd, IpcError> {
+        match &self.memory {
+            Memory::Anonymous(memory) => Ok(memory.read_only()?),
+            Memory::Named(_) => Err(IpcError::Misuse),
+        }
     }
 
     /// Maps a named file that holds a segment.
@@ -184,6 +212,18 @@ mod tests {
             let their_words = theirs.region(region).expect("region");
             assert_eq!(their_words[region.words - 1].load(Ordering::Relaxed), 7);
         }
+    }
+
+    #[test]
+    fn who_only_looks_sees_what_is_stored_and_cannot_map_it_to_write() {
+        let ours = Segment::create("taut-test", &REGIONS).expect("create");
+        let fd = ours.read_only_fd().expect("a descriptor");
+        let again = fd.try_clone().expect("duplicate");
+        let theirs = Segment::observe(fd).expect("observe");
+        ours.region(REGIONS[0]).expect("region")[2].store(7, Ordering::Relaxed);
+        let seen = theirs.region(REGIONS[0]).expect("region")[2].load(Ordering::Relaxed);
+        assert_eq!(seen, 7);
+        assert!(matches!(Segment::attach(again), Err(IpcError::System(_))));
     }
 
     #[test]

@@ -84,6 +84,18 @@ pub fn from_file_checked<T: FileSettings>(
     })
 }
 
+/// The settings of a table; relative paths in it start at a folder.
+///
+/// # Errors
+/// Everything that is wrong in it: the key, the key that was meant. It has no lines.
+pub fn from_table<T: FileSettings>(table: &toml::Table, folder: &Path) -> Result<T, RunnerError> {
+    let text = toml::to_string(table).map_err(|error| RunnerError::Settings(error.to_string()))?;
+    from_text(&text, folder, T::mistakes).map_err(|found| {
+        let texts: Vec<_> = found.into_iter().map(|found| found.text).collect();
+        RunnerError::Settings(texts.join("\n"))
+    })
+}
+
 /// A mistake and its line, where it has one.
 #[derive(Debug)]
 struct Found {

@@ -88,9 +88,9 @@ pub use member_copies::MemberCopyKeys;
 pub use money::Money;
 pub use okx::{OkxKeys, OkxMode, OkxSelfTradeRule};
 pub use protocol::{
-    BalanceLine, ControlReply, ControlRequest, FilterNames, LatchLine, LimitLine, OrderLine,
-    PositionLine, ScopeName, SideName, Snapshot, StageLine, StaleBook, Status, StrategyLine,
-    VenueClockLine,
+    BalanceLine, BookLines, ControlReply, ControlRequest, FilterNames, InstrumentLine, LatchLine,
+    LimitLine, OrderLine, PositionLine, ScopeName, SideName, Snapshot, StageLine, StaleBook,
+    Status, StrategyLine, VenueClockLine,
 };
 pub use record::RecordKeys;
 pub(crate) use recorded::RecordedGateway;

@@ -69,8 +69,8 @@ pub use random::random_bytes;
 pub use sched::{available_cpus, pin_to_cpu, pinnable_cpus, set_nice, set_timer_slack, yield_cpu};
 pub use send_stamp::SendStamp;
 pub use signal::{
-    StopSignal, catch_kill_signals, catch_reload_signals, catch_stop_signals, kill_requests,
-    reload_requests, stop_requests, stop_signal,
+    StopSignal, catch_kill_signals, catch_reload_signals, catch_stop_signals, forget_stop_requests,
+    kill_requests, reload_requests, stop_request, stop_requests, stop_signal,
 };
 pub use socket::{ConnectProgress, PARTS_MAX, Socket};
 pub use tuning::{Tuned, Tuning, set_fifo_scheduling, set_idle_scheduling};

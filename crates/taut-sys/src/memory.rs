@@ -6,10 +6,10 @@
 
 use std::ffi::CString;
 use std::ops::Range;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
 
-use rustix::fs::{FallocateFlags, MemfdFlags, SealFlags};
+use rustix::fs::{FallocateFlags, MemfdFlags, Mode, OFlags, SealFlags};
 use rustix::mm::{MapFlags, ProtFlags};
 use taut_sync::atomic::AtomicU64;
 
@@ -102,6 +102,24 @@ impl SharedMemory {
     #[must_use]
     pub const fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    /// A descriptor of it by which nobody can write, for a process that only looks.
+    ///
+    /// # Errors
+    /// What opening `/proc/self/fd/N` says: there must be a `/proc`.
+    pub fn read_only(&self) -> Result<OwnedFd, SysError> {
+        let path = format!("/proc/self/fd/{}", self.fd.as_raw_fd());
+        rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
+            .during("open shared memory for reading")
+    }
+
+    /// Maps all of it for reading: who stores to it is ended by SIGSEGV.
+    ///
+    /// # Errors
+    /// What `mmap(2)` says.
+    pub fn map_to_read(&self) -> Result<Mapping, SysError> {
+        Mapping::of(self.fd.as_fd(), self.bytes, false, true)
     }
 
     /// Maps all of it for reading and writing, with its pages present.

@@ -85,6 +85,16 @@ pub fn kill_requests() -> u32 {
     KILL_REQUESTS.load(Ordering::Relaxed)
 }
 
+/// Asks this process to stop, as a stop signal would.
+pub fn stop_request() {
+    STOP_REQUESTS.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Forgets stop signals: a process that goes on after a run that they ended begins another one.
+pub fn forget_stop_requests() {
+    STOP_REQUESTS.store(0, Ordering::Relaxed);
+}
+
 /// Stop signals received so far.
 #[must_use]
 pub fn stop_requests() -> u32 {

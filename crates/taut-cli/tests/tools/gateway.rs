@@ -3,6 +3,8 @@
 
 /// Two strategies, of which one has the other's orders: `hand-over`.
 mod hand_over;
+/// A program that looks at the market and trades nothing.
+mod observe;
 /// Gateways that are recorded, and do again what they did: `--record`, `replay`.
 mod recorded;
 

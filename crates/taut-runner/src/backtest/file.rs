@@ -349,6 +349,14 @@ impl<P: DeserializeOwned> BacktestFile<P> {
     pub fn read(path: &Path) -> Result<Self, RunnerError> {
         mistakes::from_file(path)
     }
+
+    /// The settings of a table, as a program has made it; relative paths in it start at `folder`.
+    ///
+    /// # Errors
+    /// Everything that is wrong in it, one mistake on each line.
+    pub fn from_table(table: &Table, folder: &Path) -> Result<Self, RunnerError> {
+        mistakes::from_table(table, folder)
+    }
 }
 
 impl<P> BacktestFile<P> {

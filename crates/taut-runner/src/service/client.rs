@@ -3,12 +3,15 @@
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
+use taut_ipc::Segment;
 use taut_sys::ControlSocket;
 use taut_types::Nanos;
 
 use crate::control::{Channel, Incoming};
 use crate::error::RunnerError;
-use crate::service::protocol::{ControlReply, ControlRequest, LimitLine, OrderLine, PositionLine};
+use crate::service::protocol::{
+    BookLines, ControlReply, ControlRequest, InstrumentLine, LimitLine, OrderLine, PositionLine,
+};
 
 /// How long a gateway may take with a reply.
 const REPLY: Nanos = Nanos::from_secs(5);
@@ -71,6 +74,37 @@ impl ControlClient {
     /// [`RunnerError::Run`] when it refuses, is gone, or does not reply in time.
     pub fn ask(&mut self, request: &ControlRequest) -> Result<ControlReply, RunnerError> {
         self.ask_for(request).map(|(reply, _)| reply)
+    }
+
+    /// The market's shared memory, to look at while the gateway trades, and the instruments whose
+    /// numbers its events have.
+    ///
+    /// # Errors
+    /// As [`ControlClient::ask`]; when the memory is another version's.
+    pub fn observe(&mut self) -> Result<(Segment, Vec<InstrumentLine>), RunnerError> {
+        let (mut all, mut next) = (Vec::new(), self.ask_for(&ControlRequest::Observe)?);
+        while let (ControlReply::Observed { instruments, more }, fds) = next {
+            all.extend(instruments);
+            if !more {
+                let fd = fds.into_iter().next().ok_or_else(|| self.gone())?;
+                let segment = Segment::observe(fd);
+                return Ok((segment.map_err(|it| RunnerError::Run(it.to_string()))?, all));
+            }
+            next = self.reply()?;
+        }
+        Err(self.gone())
+    }
+
+    /// The book of the instrument with this symbol, and where in the market ring what changes it
+    /// from then on begins.
+    ///
+    /// # Errors
+    /// As [`ControlClient::ask`].
+    pub fn book(&mut self, symbol: &str) -> Result<BookLines, RunnerError> {
+        match self.ask(&ControlRequest::Book { symbol: symbol.to_owned() })? {
+            ControlReply::Book(book) => Ok(*book),
+            _ => Err(self.gone()),
+        }
     }
 
     /// All open orders.
@@ -136,8 +170,8 @@ impl ControlClient {
         }
     }
 
-    /// Whether the gateway ended the connection.
-    pub(super) fn is_gone(&mut self) -> bool {
+    /// Whether the gateway ended the connection, or has ended itself.
+    pub fn is_gone(&mut self) -> bool {
         matches!(self.channel.receive::<ControlReply>(), Ok(Incoming::Gone) | Err(_))
     }
 

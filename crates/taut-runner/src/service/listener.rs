@@ -18,7 +18,7 @@ use taut_sys::{
     ControlListener, Doorbell, Wait, monotonic, process_id, reload_requests, stop_requests, utc,
     wait_readable,
 };
-use taut_types::{Instrument, InstrumentId, Nanos, RequestId, Side};
+use taut_types::{Instrument, InstrumentId, Lots, Nanos, Price, RequestId, Side};
 
 use crate::control::{Channel, Incoming};
 use crate::error::RunnerError;
@@ -28,12 +28,13 @@ use crate::service::listener::parts::in_parts;
 use crate::service::names::Names;
 use crate::service::place::Place;
 use crate::service::protocol::{
-    BalanceLine, ControlReply, ControlRequest, LatchLine, LimitLine, OrderLine, PositionLine,
-    ScopeName, Snapshot, StageLine, StaleBook, Status, StrategyLine, VenueClockLine,
+    BalanceLine, BookLines, ControlReply, ControlRequest, InstrumentLine, LatchLine, LimitLine,
+    OrderLine, PositionLine, ScopeName, Snapshot, StageLine, StaleBook, Status, StrategyLine,
+    VenueClockLine,
 };
 use crate::service::reloading::Reloading;
 use crate::service::rules::Rules;
-use crate::service::threads::{Answer, Command, Glance, Numbered, Picture, UNASKED};
+use crate::service::threads::{Answer, BookPicture, Command, Glance, Numbered, Picture, UNASKED};
 
 /// How often the clock is anchored and signals are looked at.
 const LOOK: Nanos = Nanos::from_millis(100);
@@ -330,6 +331,9 @@ impl<'a> Listener<'a> {
             ControlRequest::Attach { strategy } => {
                 return vec![self.attach(at, &strategy).unwrap_or_else(failed)];
             }
+            ControlRequest::Observe => {
+                return self.observe().unwrap_or_else(|text| vec![failed(text)]);
+            }
             ControlRequest::Status => self.ask(Command::Status).map(|answer| match answer {
                 Answer::Status(glance) => vec![self.status(glance)],
                 _ => Vec::new(),
@@ -342,6 +346,7 @@ impl<'a> Listener<'a> {
                 Answer::Positions(held) => self.positions(&held),
                 _ => Vec::new(),
             }),
+            ControlRequest::Book { symbol } => self.book(&symbol).map(|book| vec![book]),
             ControlRequest::Snapshot => self.ask(Command::Picture).map(|answer| match answer {
                 Answer::Picture(picture) => {
                     vec![ControlReply::Snapshot(Box::new(self.snapshot(&picture)))]
@@ -465,6 +470,34 @@ impl<'a> Listener<'a> {
         let fds = fds.map_err(|error| error.to_string())?;
         let wake_gateway = self.file.waits() == Wait::Block;
         Ok((ControlReply::Attached { wake_gateway }, fds))
+    }
+
+    /// Nothing of it is asked of the thread that trades.
+    fn observe(&self) -> Result<Vec<(ControlReply, Vec<OwnedFd>)>, String> {
+        let reply = |instruments, more| ControlReply::Observed { instruments, more };
+        let replies = in_parts(&self.instruments, InstrumentLine::of, reply);
+        let with_fd = |reply| match self.segment.read_only_fd() {
+            Ok(fd) => Ok((reply, vec![fd])),
+            Err(error) => Err(error.to_string()),
+        };
+        replies.into_iter().map(with_fd).collect()
+    }
+
+    fn book(&mut self, symbol: &str) -> Result<ControlReply, String> {
+        let instrument = self.instruments.iter().find(|it| it.symbol().as_str() == symbol);
+        let instrument = instrument.map(Instrument::id).ok_or_else(|| {
+            format!("no instrument '{symbol}'; `status` and the settings have their symbols")
+        })?;
+        let Answer::Book(book) = self.ask(Command::Book(instrument))? else {
+            return Err("the gateway answered something else".to_owned());
+        };
+        let BookPicture { position, is_sound, levels } = *book;
+        let plain = |levels: Vec<(Price, Lots)>| {
+            levels.into_iter().map(|(price, lots)| (price.0, lots.0)).collect()
+        };
+        let ([bids, asks], instrument) = (levels.map(plain), instrument.0);
+        let lines = BookLines { instrument, position, is_sound, bids, asks };
+        Ok(ControlReply::Book(Box::new(lines)))
     }
 
     fn drop_strategy(&mut self, name: &str) -> Result<Vec<ControlReply>, String> {

@@ -17,12 +17,20 @@ pub enum ControlRequest {
         /// Its name in the gateway's settings.
         strategy: String,
     },
+    /// To look at the market's shared memory, which cannot be written to then: nobody is attached,
+    /// and the thread that trades does nothing for it.
+    Observe,
     /// How the gateway is.
     Status,
     /// The open orders.
     Orders,
     /// What is held.
     Positions,
+    /// The book of an instrument as it is, for who looks at the market ring from there on.
+    Book {
+        /// Its symbol.
+        symbol: String,
+    },
     /// Where the time of a tick goes.
     Stages,
     /// What is in force of limits, and how much of it is used.
@@ -132,6 +140,14 @@ pub enum ControlReply {
         /// Whether the gateway sleeps in the kernel and must be woken.
         wake_gateway: bool,
     },
+    /// Some of the instruments whose numbers the market's events have, and whether more of them
+    /// follow in another reply. A descriptor comes with each: the market's segment, to read.
+    Observed {
+        /// One line for each.
+        instruments: Vec<InstrumentLine>,
+        /// Whether more follow.
+        more: bool,
+    },
     /// It is done.
     Done,
     /// It is not done, and why.
@@ -141,6 +157,8 @@ pub enum ControlReply {
     },
     /// How the gateway is.
     Status(Box<Status>),
+    /// A book at one moment.
+    Book(Box<BookLines>),
     /// Where the time of a tick goes, stage by stage, then the wholes.
     Stages(Vec<StageLine>),
     /// All that it has at this moment.
@@ -171,6 +189,45 @@ pub enum ControlReply {
         /// Whether more follow.
         more: bool,
     },
+}
+
+/// A book at one moment: pairs of a price, in units of 1e-9, and lots, best first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BookLines {
+    /// The number of its instrument.
+    pub instrument: u32,
+    /// The position in the market ring from which on events change it.
+    pub position: u64,
+    /// Whether it can be trusted.
+    pub is_sound: bool,
+    /// The bids.
+    pub bids: Vec<(i64, i64)>,
+    /// The offers.
+    pub asks: Vec<(i64, i64)>,
+}
+
+/// An instrument.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InstrumentLine {
+    /// Its number.
+    pub number: u32,
+    /// Its symbol.
+    pub symbol: String,
+    /// The price step, a decimal.
+    pub tick: String,
+    /// The quantity of a lot, a decimal.
+    pub lot: String,
+}
+
+impl InstrumentLine {
+    pub(crate) fn of(instrument: &Instrument) -> Self {
+        Self {
+            number: instrument.id().0,
+            symbol: instrument.symbol().to_string(),
+            tick: instrument.tick().to_string(),
+            lot: instrument.lot().to_string(),
+        }
+    }
 }
 
 /// How a gateway is.

@@ -139,6 +139,7 @@ pub fn put(command: &Command, on: &mut Put<'_>) {
         Command::Status
         | Command::Orders
         | Command::Positions
+        | Command::Book(_)
         | Command::Usage
         | Command::Picture => on.number(0),
     }

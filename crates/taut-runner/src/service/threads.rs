@@ -4,7 +4,7 @@ use taut_gateway::{ClockReading, NewInstrument, OpenOrder, OrderFilter, Owner, R
 use taut_market_data::Staleness;
 use taut_oms::{Balance, KillScope, Latched, PositionReport};
 use taut_sys::Address;
-use taut_types::{InstrumentId, Nanos};
+use taut_types::{InstrumentId, Lots, Nanos, Price};
 
 use crate::service::dead_men::Watched;
 use crate::service::file::GatewayFile;
@@ -29,6 +29,8 @@ pub enum Command {
     Status,
     Orders,
     Positions,
+    /// The book of an instrument.
+    Book(InstrumentId),
     Usage,
     /// Other limits from now on: those of this file.
     SetRules(Box<RiskRules>, Box<Watched>, Box<GatewayFile>),
@@ -52,7 +54,15 @@ pub enum Command {
 impl Command {
     /// Whether it changes nothing.
     pub const fn only_looks(&self) -> bool {
-        matches!(self, Self::Status | Self::Orders | Self::Positions | Self::Usage | Self::Picture)
+        matches!(
+            self,
+            Self::Status
+                | Self::Orders
+                | Self::Positions
+                | Self::Book(_)
+                | Self::Usage
+                | Self::Picture
+        )
     }
 }
 
@@ -64,6 +74,7 @@ pub enum Answer {
     Status(Box<Glance>),
     Orders(Vec<(Owner, OpenOrder)>),
     Positions(Vec<PositionReport>),
+    Book(Box<BookPicture>),
     Usage(Box<Usage>),
     Picture(Box<Picture>),
     /// Unasked: a day is over, and was this.
@@ -73,6 +84,16 @@ pub enum Answer {
     /// Unasked: a line for whoever runs the gateway.
     Told(String),
     Failed(String),
+}
+
+/// A book at one moment.
+#[derive(Debug)]
+pub struct BookPicture {
+    /// Where in the market ring what changes it from then on begins.
+    pub position: u64,
+    pub is_sound: bool,
+    /// Bids and offers, best first.
+    pub levels: [Vec<(Price, Lots)>; 2],
 }
 
 /// All that the gateway has at one moment.

@@ -17,7 +17,7 @@ use taut_oms::{
     Balance, Balances, KillCause, KillScope, Latched, LimitsError, PositionReport, Risk, RiskLimits,
 };
 use taut_sys::{Address, Clock};
-use taut_types::{ClientOrderId, FeeRates, Instrument, InstrumentId, Nanos, Side};
+use taut_types::{ClientOrderId, FeeRates, Instrument, InstrumentId, Lots, Nanos, Price, Side};
 
 use super::strategies::Attachable;
 use crate::looker::Looker;
@@ -79,6 +79,8 @@ pub trait AnyGateway {
     fn venue_terms(&self, instrument: InstrumentId) -> Option<VenueTerms>;
     fn soundness(&self, instrument: InstrumentId) -> Soundness;
     fn best(&self, instrument: InstrumentId) -> BestPrices;
+    /// Its bids and its offers, best first.
+    fn book_levels(&self, instrument: InstrumentId) -> Option<[Vec<(Price, Lots)>; 2]>;
     /// How many levels of bids and of offers its book has.
     fn levels(&self, instrument: InstrumentId) -> Option<[usize; 2]>;
     fn stale_books(&self) -> Vec<(InstrumentId, Staleness)>;
@@ -286,6 +288,11 @@ impl<C: Client + Attachable, F: FeedHandler, H: OrderHandler> AnyGateway
 
     fn best(&self, instrument: InstrumentId) -> BestPrices {
         self.feed().best(instrument)
+    }
+
+    fn book_levels(&self, instrument: InstrumentId) -> Option<[Vec<(Price, Lots)>; 2]> {
+        let book = self.book(instrument)?;
+        Some(Side::BOTH.map(|side| book.iter(side).map(|it| (it.price, it.lots)).collect()))
     }
 
     fn levels(&self, instrument: InstrumentId) -> Option<[usize; 2]> {

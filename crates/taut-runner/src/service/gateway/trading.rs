@@ -9,7 +9,7 @@ use taut_gateway::{
     FeedSockets, GatewayError, NewInstrument, OpenOrder, OrderFilter, OrderWriter, Owner, SlotId,
 };
 use taut_journal::{ATTENTION, HOUSEKEEPING, State, TURN};
-use taut_market_data::Source;
+use taut_market_data::{Soundness, Source};
 use taut_oms::{KillCause, KillScope};
 use taut_sys::{Doorbell, Wait, Waiter, pin_to_cpu, set_timer_slack, tape, utc, wait_readable};
 use taut_types::Nanos;
@@ -27,7 +27,7 @@ use crate::service::ended::ended;
 use crate::service::file::GatewayFile;
 use crate::service::journal::JournalKeys;
 use crate::service::resolver::{Moved, follow};
-use crate::service::threads::{Answer, Command, Glance, Numbered, Picture, UNASKED};
+use crate::service::threads::{Answer, BookPicture, Command, Glance, Numbered, Picture, UNASKED};
 use crate::service::usage::Usage;
 use crate::settings::build_fees;
 
@@ -510,6 +510,11 @@ impl<'a, 'm> Trading<'a, 'm> {
                 Answer::Done(true)
             }
             Command::Positions => Answer::Positions(self.gateway.positions()),
+            Command::Book(instrument) => Answer::Book(Box::new(BookPicture {
+                position: self.gateway.client().market_position(),
+                is_sound: self.gateway.soundness(instrument) == Soundness::Sound,
+                levels: self.gateway.book_levels(instrument).unwrap_or_default(),
+            })),
             Command::Usage => {
                 let now = self.gateway.clock_mut().now();
                 Answer::Usage(Box::new(Usage::of(self.gateway.risk(), now)))
