@@ -24,6 +24,7 @@ mod ipc;
 mod jitter;
 mod journal;
 mod listen;
+mod metrics;
 mod receive;
 mod record;
 mod recorded;
@@ -70,6 +71,7 @@ enum Verb {
     Jitter(jitter::Arguments),
     #[command(subcommand)]
     Journal(journal::JournalVerb),
+    Metrics(metrics::Arguments),
     Export(recorded::Export),
     #[command(subcommand)]
     Feed(feed::Feed),
@@ -104,6 +106,7 @@ fn main() -> std::process::ExitCode {
         Verb::Ipc(what) => ipc::run(&what),
         Verb::Jitter(arguments) => jitter::run(&arguments),
         Verb::Journal(what) => journal::run(&what),
+        Verb::Metrics(arguments) => metrics::run(&arguments),
         Verb::Fix(what) => fix::run(&what),
         Verb::Export(export) => recorded::export(&export),
         Verb::Feed(what) => feed::run(&what),
@@ -162,6 +165,7 @@ mod tests {
             of_verbs::<ipc::Ipc>("ipc"),
             of_arguments::<jitter::Arguments>("jitter"),
             of_verbs::<journal::JournalVerb>("journal"),
+            of_arguments::<metrics::Arguments>("metrics"),
             of_arguments::<recorded::Export>("export"),
             of_verbs::<feed::Feed>("feed"),
             of_arguments::<recorded::Import>("import"),

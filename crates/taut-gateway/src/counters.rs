@@ -3,11 +3,11 @@
 use taut_sync::atomic::{AtomicU64, Ordering};
 
 macro_rules! counters {
-    ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident,)* }) => {
+    ($(#[$doc:meta])* $name:ident { $($(#[doc = $field_doc:literal])* $field:ident,)* }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub struct $name {
-            $($(#[$field_doc])* pub $field: u64,)*
+            $($(#[doc = $field_doc])* pub $field: u64,)*
         }
 
         impl $name {
@@ -28,6 +28,10 @@ macro_rules! counters {
             pub fn named(&self) -> [(&'static str, u64); Self::WORDS] {
                 [$((stringify!($field), self.$field)),*]
             }
+
+            /// What each of [`named`](Self::named) counts, in a sentence or two.
+            pub const MEANINGS: [&'static str; Self::WORDS] =
+                [$(concat!($($field_doc),*).trim_ascii()),*];
 
             /// Reads what another process wrote.
             #[must_use]

@@ -215,7 +215,7 @@ impl World {
         self.path("control").to_str().expect("a path").to_owned()
     }
 
-    fn start_venue(&self) -> Process {
+    pub fn start_venue(&self) -> Process {
         self.start_venue_with("")
     }
 
@@ -249,7 +249,7 @@ impl World {
         std::fs::write(self.path("gateway.toml"), settings).expect("a file");
     }
 
-    fn start_gateway(&self) -> Process {
+    pub fn start_gateway(&self) -> Process {
         self.start_gateway_with("")
     }
 

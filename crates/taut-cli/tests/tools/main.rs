@@ -18,6 +18,7 @@ mod gateway;
 mod ipc;
 mod jitter;
 mod journal;
+mod metrics;
 mod new_symbols;
 mod recorded;
 mod saturate;

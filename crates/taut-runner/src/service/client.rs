@@ -28,9 +28,13 @@ pub(super) fn socket_path(kind: &str, name: &str) -> PathBuf {
     if name.contains('/') {
         return PathBuf::from(name);
     }
+    socket_folder().join(format!("{kind}-{name}"))
+}
+
+/// Where processes listen whose path is not set.
+fn socket_folder() -> PathBuf {
     let folder = std::env::var_os("XDG_RUNTIME_DIR").filter(|folder| !folder.is_empty());
-    let folder = folder.map_or_else(std::env::temp_dir, PathBuf::from);
-    folder.join(format!("{kind}-{name}"))
+    folder.map_or_else(std::env::temp_dir, PathBuf::from)
 }
 
 /// A connection to a gateway.
@@ -54,6 +58,22 @@ impl ControlClient {
             ))
         })?;
         Ok(Self { channel: Channel::new(socket), name: name.to_owned() })
+    }
+
+    /// The names of the gateways that listen where their path is not set, in order. One that was
+    /// killed may be among them.
+    #[must_use]
+    pub fn running() -> Vec<String> {
+        let entries = std::fs::read_dir(socket_folder()).into_iter().flatten().flatten();
+        let is_socket = |entry: &std::fs::DirEntry| {
+            entry.file_type().is_ok_and(|kind| std::os::unix::fs::FileTypeExt::is_socket(&kind))
+        };
+        let name = |entry: std::fs::DirEntry| {
+            Some(entry.file_name().to_str()?.strip_prefix("taut-gateway-")?.to_owned())
+        };
+        let mut names: Vec<_> = entries.filter(is_socket).filter_map(name).collect();
+        names.sort();
+        names
     }
 
     /// Asks, and takes the first reply with its descriptors.

@@ -1,0 +1,365 @@
+//! What is told of gateways.
+
+use taut_gateway::{GatewayCounters, Regions, Views};
+use taut_ipc::Segment;
+use taut_lat::{PathSnapshot, Snapshot, Stage};
+use taut_runner::RunnerError;
+use taut_runner::service::{ControlClient, ControlReply, ControlRequest, Status, StrategyLine};
+
+use super::exposition::{Exposition, Kind, seconds};
+
+/// A gateway that is looked at.
+#[derive(Debug)]
+pub struct Looked {
+    name: String,
+    /// Nothing while it does not answer.
+    held: Option<(ControlClient, Segment)>,
+}
+
+/// What it was at one moment.
+#[derive(Debug)]
+pub struct Seen {
+    name: String,
+    /// Nothing when it does not answer.
+    now: Option<Now>,
+}
+
+#[derive(Debug)]
+struct Now {
+    status: Box<Status>,
+    counters: GatewayCounters,
+    path: Box<PathSnapshot>,
+    round_trip: Snapshot,
+}
+
+impl Looked {
+    /// The gateway of this name, or at this path; it may be there later.
+    pub const fn new(name: String) -> Self {
+        Self { name, held: None }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Looks at it. Counters and durations are read from its shared memory; how its sessions,
+    /// books and strategies are is one question to the thread that trades.
+    pub fn look(&mut self) -> Seen {
+        let now = self.now().ok();
+        if now.is_none() {
+            // Another process may have its name by the next time.
+            self.held = None;
+        }
+        Seen { name: self.name.clone(), now }
+    }
+
+    fn now(&mut self) -> Result<Now, RunnerError> {
+        if self.held.is_none() {
+            let mut client = ControlClient::connect(&self.name)?;
+            let (segment, _) = client.observe()?;
+            self.held = Some((client, segment));
+        }
+        let none = || RunnerError::Run("no status".to_owned());
+        let (client, segment) = self.held.as_mut().ok_or_else(none)?;
+        let ControlReply::Status(status) = client.ask(&ControlRequest::Status)? else {
+            return Err(none());
+        };
+        let other = |error: &dyn std::fmt::Display| RunnerError::Run(error.to_string());
+        let regions = Regions::of(segment).map_err(|error| other(&error))?;
+        let views = Views::new(&regions).map_err(|error| other(&error))?;
+        Ok(Now {
+            status,
+            counters: GatewayCounters::load(regions.gateway),
+            path: Box::new(PathSnapshot::of(&views.path)),
+            round_trip: Snapshot::of(&views.round_trip),
+        })
+    }
+}
+
+/// Counters that fall as they rise: what they are now is told.
+const GAUGES: [&str; 6] =
+    ["highest_seen", "live", "bid_levels", "ask_levels", "logged_on", "waiting_cancels"];
+
+/// A number of a gateway's status.
+type Number = (&'static str, Kind, &'static str, fn(&Status) -> Option<String>);
+
+const fn flag(is: bool) -> &'static str {
+    if is { "1" } else { "0" }
+}
+
+fn microseconds(us: i64) -> String {
+    let sign = if us < 0 { "-" } else { "" };
+    format!("{sign}{}", seconds(us.unsigned_abs().saturating_mul(1_000)))
+}
+
+const NUMBERS: [Number; 12] = [
+    ("uptime_seconds", Kind::Gauge, "How long the process has run.", |it| {
+        Some(it.up_seconds.to_string())
+    }),
+    ("order_entry_up", Kind::Gauge, "1 while orders can be sent.", |it| {
+        Some(flag(it.order_entry).to_owned())
+    }),
+    (
+        "order_address_priority",
+        Kind::Gauge,
+        "Which address orders go to: 0 is the primary.",
+        |it| Some(it.order_priority.to_string()),
+    ),
+    ("books_sound", Kind::Gauge, "1 while every book can be trusted.", |it| {
+        Some(flag(it.books_sound).to_owned())
+    }),
+    ("stale_books", Kind::Gauge, "Books that cannot be trusted.", |it| {
+        Some(it.stale_books.len().to_string())
+    }),
+    ("instruments", Kind::Gauge, "Instruments.", |it| Some(it.instruments.to_string())),
+    ("open_orders", Kind::Gauge, "Orders that are not over.", |it| {
+        Some(it.open_orders.to_string())
+    }),
+    ("killed", Kind::Gauge, "1 while anything is killed and was not revived.", |it| {
+        Some(flag(it.killed).to_owned())
+    }),
+    (
+        "positions_differing",
+        Kind::Gauge,
+        "Positions that were other ones at the venue when they were compared last.",
+        |it| Some(it.position_differences.len().to_string()),
+    ),
+    (
+        "venue_clock_ahead_seconds",
+        Kind::Gauge,
+        "How far the venue's clock is ahead of this machine's, where it is asked.",
+        |it| it.venue_clock.map(|clock| microseconds(clock.ahead_us)),
+    ),
+    (
+        "venue_clock_round_trip_seconds",
+        Kind::Gauge,
+        "How long the question for the venue's clock and its answer took.",
+        |it| it.venue_clock.map(|clock| microseconds(clock.round_trip_us)),
+    ),
+    ("venue_clock_jumps_total", Kind::Counter, "How often the venue's clock jumped.", |it| {
+        it.venue_clock.map(|clock| clock.jumps.to_string())
+    }),
+];
+
+/// A number of a strategy.
+type OfStrategy = (&'static str, Kind, &'static str, fn(&StrategyLine) -> u64);
+
+const OF_STRATEGIES: [OfStrategy; 5] = [
+    ("attached", Kind::Gauge, "1 while it is attached.", |it| it.attached.into()),
+    ("lag_events", Kind::Gauge, "Market events that it has not read yet.", |it| it.lag),
+    (
+        "lost_events_total",
+        Kind::Counter,
+        "Market events that it lost since it attached, because it read too slowly.",
+        |it| it.lapped,
+    ),
+    (
+        "requests_without_room_total",
+        Kind::Counter,
+        "Requests since it attached for which there was no room.",
+        |it| it.full,
+    ),
+    (
+        "drops_total",
+        Kind::Counter,
+        "How often it was dropped because it left its replies unread.",
+        |it| it.dropped,
+    ),
+];
+
+/// What was seen of gateways, for Prometheus.
+pub fn told(all: &[Seen]) -> String {
+    let mut text = Exposition::default();
+    text.family("taut_up", Kind::Gauge, "1 while the gateway answers.");
+    for seen in all {
+        text.sample(&[("gateway", &seen.name)], u8::from(seen.now.is_some()));
+    }
+    let answering: Vec<(&str, &Now)> =
+        all.iter().filter_map(|seen| Some((&*seen.name, seen.now.as_ref()?))).collect();
+    text.family("taut_gateway_info", Kind::Gauge, "1, with what the gateway is as labels.");
+    for (name, now) in &answering {
+        let process = now.status.process.to_string();
+        let labels = [
+            ("gateway", *name),
+            ("version", env!("CARGO_PKG_VERSION")),
+            ("process", &process),
+            ("paper", flag(now.status.paper)),
+        ];
+        text.sample(&labels, 1);
+    }
+    for (name, kind, help, of) in NUMBERS {
+        text.family(&format!("taut_gateway_{name}"), kind, help);
+        for (gateway, now) in &answering {
+            if let Some(value) = of(&now.status) {
+                text.sample(&[("gateway", gateway)], value);
+            }
+        }
+    }
+    counters(&mut text, &answering);
+    for (name, kind, help, of) in OF_STRATEGIES {
+        text.family(&format!("taut_strategy_{name}"), kind, help);
+        for (gateway, now) in &answering {
+            for strategy in &now.status.strategies {
+                text.sample(&[("gateway", gateway), ("strategy", &strategy.name)], of(strategy));
+            }
+        }
+    }
+    durations(&mut text, &answering);
+    text.finish()
+}
+
+fn counters(text: &mut Exposition, answering: &[(&str, &Now)]) {
+    let names = GatewayCounters::default().named().map(|(name, _)| name);
+    for (at, (name, help)) in names.into_iter().zip(GatewayCounters::MEANINGS).enumerate() {
+        let is_gauge = GAUGES.contains(&name);
+        let (kind, end) = if is_gauge { (Kind::Gauge, "") } else { (Kind::Counter, "_total") };
+        text.family(&format!("taut_gateway_{name}{end}"), kind, help);
+        for (gateway, now) in answering {
+            text.sample(&[("gateway", gateway)], now.counters.named()[at].1);
+        }
+    }
+}
+
+fn durations(text: &mut Exposition, answering: &[(&str, &Now)]) {
+    let help = "Where the time of an order goes, stage by stage, from the packet that caused it.";
+    text.family("taut_stage_seconds", Kind::Histogram, help);
+    for (gateway, now) in answering {
+        for (stage, durations) in Stage::ALL.iter().zip(&now.path.stages) {
+            let stage = stage.name().replace([' ', '-'], "_");
+            text.histogram(&[("gateway", gateway), ("stage", &stage)], durations);
+        }
+    }
+    type Of = fn(&Now) -> &Snapshot;
+    let wholes: [(&str, &str, Of); 3] = [
+        (
+            "taut_tick_to_trade_seconds",
+            "From the packet to the order with the kernel, all stages.",
+            |now| &now.path.tick_to_trade,
+        ),
+        ("taut_tick_to_send_seconds", "The same without the send call.", |now| {
+            &now.path.tick_to_send
+        }),
+        (
+            "taut_order_round_trip_seconds",
+            "From the send call of an order to the venue's first answer.",
+            |now| &now.round_trip,
+        ),
+    ];
+    for (name, help, of) in wholes {
+        text.family(name, Kind::Histogram, help);
+        for (gateway, now) in answering {
+            text.histogram(&[("gateway", gateway)], of(now));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::fs;
+
+    use super::*;
+
+    /// Everything that can be told, of two gateways and one that does not answer.
+    fn all() -> String {
+        let status = || {
+            let strategies =
+                vec![StrategyLine { name: "touch".to_owned(), lag: 3, ..StrategyLine::default() }];
+            let mut status = Status::default();
+            status.strategies = strategies;
+            status.venue_clock = Some(taut_runner::service::VenueClockLine {
+                ahead_us: -1_500,
+                round_trip_us: 20,
+                jumps: 1,
+            });
+            Box::new(status)
+        };
+        let now = || Now {
+            status: status(),
+            counters: GatewayCounters { ticks: 7, ..GatewayCounters::default() },
+            path: Box::new(PathSnapshot {
+                stages: std::array::from_fn(|_| Snapshot::new()),
+                tick_to_send: Snapshot::new(),
+                tick_to_trade: Snapshot::new(),
+            }),
+            round_trip: Snapshot::new(),
+        };
+        let seen = |name: &str, now| Seen { name: name.to_owned(), now };
+        told(&[seen("a", Some(now())), seen("b", Some(now())), seen("c", None)])
+    }
+
+    /// Name, type and help of each family, in their order.
+    fn families(text: &str) -> Vec<(String, String, String)> {
+        let helps = text.lines().filter_map(|line| line.strip_prefix("# HELP ")?.split_once(' '));
+        let types = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' '));
+        helps
+            .zip(types)
+            .map(|((name, help), (same, kind))| {
+                assert_eq!(name, same);
+                (name.to_owned(), kind.to_owned(), help.to_owned())
+            })
+            .collect()
+    }
+
+    #[test]
+    fn names_are_as_prometheus_asks() {
+        let text = all();
+        let families = families(&text);
+        let names: BTreeSet<_> = families.iter().map(|(name, ..)| name).collect();
+        assert_eq!(names.len(), families.len(), "a family stands in one place");
+        for (name, kind, help) in &families {
+            assert!(name.starts_with("taut_"), "{name}: whose it is");
+            let legal = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+            assert!(name.chars().all(legal), "{name}: letters");
+            assert_eq!(name.ends_with("_total"), kind == "counter", "{name}: {kind}");
+            for unit in ["_ns", "_us", "_ms", "_micros", "_nanoseconds", "_milliseconds"] {
+                assert!(!name.contains(unit), "{name}: base units");
+            }
+            assert!(kind != "histogram" || name.ends_with("_seconds"), "{name}: its unit");
+            assert!(help.ends_with('.') && !help.contains("  "), "{name}: {help:?}");
+        }
+        let reserved = |line: &&str| line.contains("le=") && !line.contains("_bucket{");
+        assert_eq!(text.lines().find(reserved), None);
+    }
+
+    #[test]
+    fn what_is_told_is_what_was_seen() {
+        let text = all();
+        for line in [
+            "taut_up{gateway=\"a\"} 1",
+            "taut_up{gateway=\"c\"} 0",
+            "taut_gateway_ticks_total{gateway=\"b\"} 7",
+            "taut_gateway_venue_clock_ahead_seconds{gateway=\"a\"} -0.0015",
+            "taut_strategy_lag_events{gateway=\"a\",strategy=\"touch\"} 3",
+            "taut_stage_seconds_count{gateway=\"a\",stage=\"book\"} 0",
+        ] {
+            assert!(text.lines().any(|it| it == line), "{line}\n{text}");
+        }
+        assert!(!text.contains("taut_gateway_ticks_total{gateway=\"c\"}"));
+        for gauge in GAUGES {
+            assert!(text.contains(&format!("# TYPE taut_gateway_{gauge} gauge")), "{gauge}");
+        }
+    }
+
+    /// Dashboards and rules name what exists.
+    #[test]
+    fn dashboards_and_alerts_ask_for_what_is_told() {
+        let told: BTreeSet<_> = families(&all()).into_iter().map(|(name, ..)| name).collect();
+        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/operate");
+        for file in ["grafana-gateways.json", "prometheus-alerts.yml"] {
+            let text = fs::read_to_string(format!("{root}/{file}")).expect(file);
+            let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+            let mut asked = 0;
+            for word in words.filter(|word| word.starts_with("taut_")) {
+                let ends = ["", "_bucket", "_sum", "_count"];
+                let is_told = ends
+                    .iter()
+                    .any(|end| word.strip_suffix(end).is_some_and(|family| told.contains(family)));
+                assert!(is_told, "{file} asks for {word}, which nobody tells");
+                asked += 1;
+            }
+            assert!(asked > 5, "{file}");
+        }
+    }
+}
