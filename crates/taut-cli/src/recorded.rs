@@ -16,7 +16,7 @@ use taut_types::Nanos;
 
 use arguments::Files;
 pub use arguments::{Export, Import};
-use output::Output;
+pub use output::Output;
 
 use crate::exit::{Failure, catch_stop_signals};
 use crate::progress::Progress;

@@ -4,25 +4,16 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
-use taut_backtest::{
-    Chance, Compat, ConstantLatency, EngineExchange, Exchange, ExchangeSide, FeeBasis, Fees,
-    FillModel, InterpolatedLatency, Latency, LevelExchange, OrderExchange, Probability, Recording,
-    RiskAverse, RowKind,
-};
-use taut_gateway::Strategy;
-use taut_recording::hft;
+use serde::de::{DeserializeOwned, IgnoredAny};
+use taut_recording::{Source, midnight};
 use taut_types::{Instrument, Nanos};
 use toml::Table;
 
-use super::driver::{BacktestMarket, BacktestSettings, run};
-use super::outcome::BacktestOutcome;
-use super::own_orders::SimulatedExchange;
+use super::driver::BacktestSettings;
 use crate::error::RunnerError;
 use crate::mistakes::{self, FileSettings, Mistake};
-use crate::reading;
 use crate::service::{GatewayRisk, SymbolRule, risk_of};
-use crate::settings::{InstrumentSettings, build_fees, build_instruments};
+use crate::settings::{InstrumentSettings, build_instruments};
 use crate::start::NoParameters;
 
 /// A backtest's file with every key, for people to start from.
@@ -132,6 +123,31 @@ impl Default for ExchangeKeys {
     }
 }
 
+impl ExchangeKeys {
+    /// What is wrong with the table of this name.
+    fn mistakes(&self, table: &str) -> Vec<Mistake> {
+        let mut found = Vec::new();
+        let mut wrong = |key: &str, value: &dyn std::fmt::Display, must_be: &str| {
+            found.push(Mistake::new(&format!("{table}.{key}"), value, must_be));
+        };
+        if !(self.exponent > 0.0 && self.exponent <= 100.0) {
+            wrong("exponent", &self.exponent, "above 0 and at most 100");
+        }
+        if self.queue == Some(QueueKey::Engine) {
+            if self.fills == FillsKey::Whole {
+                let must_be = "left out with exchange.queue = \"engine\", which fills in parts";
+                wrong("fills", &"whole", must_be);
+            }
+            if self.compat == CompatKey::HftBacktest {
+                let must_be =
+                    "left out with exchange.queue = \"engine\", which hftbacktest has not";
+                wrong("compat", &"hftbacktest", must_be);
+            }
+        }
+        found
+    }
+}
+
 /// `[latency]`: how long requests and responses are on their way.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -142,10 +158,99 @@ pub struct LatencyKeys {
     pub response_ns: Option<u32>,
     /// Measured round trips in their place: hftbacktest's file of order latencies (npz).
     pub file: Option<PathBuf>,
+    /// A run's own histograms in their place: the `stages.hlog` of its report. Each request is late
+    /// by a tick-to-send of the run and by half of one of its round trips, each response by half of
+    /// another one, drawn as often as they were measured.
+    pub histogram: Option<PathBuf>,
+    /// What the draws are made of: the same seed has the same ones.
+    pub seed: u64,
 }
 
-/// What both are where the file says nothing: half a millisecond.
-const LATENCY_NS: u32 = 500_000;
+impl LatencyKeys {
+    /// What is wrong with the table of this name: measured latencies are said once.
+    fn mistakes(&self, table: &str) -> Vec<Mistake> {
+        let Self { entry_ns, response_ns, file, histogram, .. } = self;
+        let measured = match (file, histogram) {
+            (Some(_), _) => "file",
+            (None, Some(_)) => "histogram",
+            (None, None) => return Vec::new(),
+        };
+        let must_be = format!("left out beside {table}.{measured}, which says it");
+        let said = [("entry_ns", entry_ns), ("response_ns", response_ns)];
+        let said = said.into_iter().filter_map(|(key, value)| Some((key, (*value)?.to_string())));
+        let other = file.is_some().then_some(histogram.as_ref()).flatten();
+        let other = other.map(|path| ("histogram", path.display().to_string()));
+        let key = |key| format!("{table}.{key}");
+        let all = said.chain(other);
+        all.map(|(name, value)| Mistake::new(&key(name), value, &must_be)).collect()
+    }
+}
+
+/// What recorded files are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FormatKey {
+    /// hftbacktest's events.
+    Npz,
+    /// The text that `taut export --to csv` writes.
+    Csv,
+    /// LOBSTER's messages.
+    Lobster,
+    /// Databento's DBN.
+    Dbn,
+    /// Captured frames of Binance.
+    Binance,
+    /// Captured frames of Deribit.
+    Deribit,
+    /// Captured frames of OKX.
+    Okx,
+    /// Tardis's CSV files.
+    Tardis,
+}
+
+impl FormatKey {
+    /// Who reads it.
+    pub(super) const fn source(self) -> Source {
+        match self {
+            Self::Npz => Source::Npz,
+            Self::Csv => Source::Csv,
+            Self::Lobster => Source::Lobster,
+            Self::Dbn => Source::Dbn,
+            Self::Binance => Source::Binance,
+            Self::Deribit => Source::Deribit,
+            Self::Okx => Source::Okx,
+            Self::Tardis => Source::Tardis,
+        }
+    }
+}
+
+/// `[reading]`: what the files of `[data]` do not say themselves.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ReadingKeys {
+    /// What they are; without it, as their contents show.
+    pub format: Option<FormatKey>,
+    /// The day of LOBSTER's files, where their names do not say it: `2012-06-21`.
+    pub date: Option<String>,
+    /// What LOBSTER's rows take to us, in nanoseconds: they have one time.
+    pub latency_ns: u32,
+    /// The smallest latency after clocks that disagree were set right, in nanoseconds.
+    pub base_latency_ns: u32,
+}
+
+/// `[[venues]]`: some of the instruments have other rules and latencies than the rest.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VenueKeys {
+    /// Its name.
+    pub name: String,
+    /// What is traded there, by symbol.
+    pub symbols: Vec<String>,
+    /// Its rules, in the place of `[exchange]`.
+    pub exchange: Option<ExchangeKeys>,
+    /// Its latency, in the place of `[latency]`.
+    pub latency: Option<LatencyKeys>,
+}
 
 /// A backtest's settings, with `P` for the strategy's own `[parameters]`. All that a file can say
 /// ([`BACKTEST_SAMPLE`]):
@@ -161,10 +266,14 @@ pub struct BacktestFile<P = NoParameters> {
     pub instruments: Vec<InstrumentSettings>,
     /// The recordings of each instrument by its symbol, in the order of their times.
     pub data: BTreeMap<String, Vec<PathBuf>>,
+    /// What the recordings do not say themselves.
+    pub reading: ReadingKeys,
     /// The rules of the simulated exchange.
     pub exchange: ExchangeKeys,
     /// How long requests and responses are on their way.
     pub latency: LatencyKeys,
+    /// Where instruments have other ones.
+    pub venues: Vec<VenueKeys>,
     /// Pre-trade limits, as in a gateway's file.
     pub risk: GatewayRisk,
     /// Limits of orders by instrument, as in a gateway's file.
@@ -187,9 +296,13 @@ struct Keys<P> {
     #[serde(default)]
     data: BTreeMap<String, Vec<PathBuf>>,
     #[serde(default)]
+    reading: ReadingKeys,
+    #[serde(default)]
     exchange: ExchangeKeys,
     #[serde(default)]
     latency: LatencyKeys,
+    #[serde(default)]
+    venues: Vec<VenueKeys>,
     #[serde(default)]
     risk: GatewayRisk,
     #[serde(default)]
@@ -201,6 +314,9 @@ struct Keys<P> {
     #[serde(default = "sample_ms")]
     sample_ms: u32,
     parameters: Option<P>,
+    /// What a sweep goes through; a single run does without.
+    #[serde(default, rename = "sweep")]
+    _sweep: IgnoredAny,
 }
 
 const fn orders() -> usize {
@@ -219,18 +335,23 @@ impl<P: DeserializeOwned> TryFrom<Keys<P>> for BacktestFile<P> {
     type Error = String;
 
     fn try_from(keys: Keys<P>) -> Result<Self, String> {
-        let Keys { instruments, data, exchange, latency, risk, symbols, .. } = keys;
+        let Keys { instruments, data, reading, exchange, latency, venues, .. } = keys;
+        let Keys { risk, symbols, .. } = keys;
         let Keys { orders, timer_ms, sample_ms, parameters, .. } = keys;
         let parameters = match parameters {
             Some(parameters) => parameters,
             // As if the table were there and empty.
-            None => reading::parsed(Table::new()).map_err(|e| format!("[parameters]: {e}"))?,
+            None => {
+                crate::reading::parsed(Table::new()).map_err(|e| format!("[parameters]: {e}"))?
+            }
         };
         Ok(Self {
             instruments,
             data,
+            reading,
             exchange,
             latency,
+            venues,
             risk,
             symbols,
             orders,
@@ -243,7 +364,10 @@ impl<P: DeserializeOwned> TryFrom<Keys<P>> for BacktestFile<P> {
 
 impl<P: DeserializeOwned> FileSettings for BacktestFile<P> {
     fn start_paths_at(&mut self, folder: &Path) {
-        let files = self.data.values_mut().flatten().chain(&mut self.latency.file);
+        let venues = self.venues.iter_mut().filter_map(|venue| venue.latency.as_mut());
+        let latencies = venues.chain([&mut self.latency]);
+        let measured = latencies.flat_map(|it| it.file.iter_mut().chain(&mut it.histogram));
+        let files = self.data.values_mut().flatten().chain(measured);
         files.for_each(|file| *file = folder.join(&file));
     }
 
@@ -268,29 +392,12 @@ impl<P: DeserializeOwned> FileSettings for BacktestFile<P> {
                 found.push(Mistake::told(&format!("data.{symbol}"), text));
             }
         }
-        let ExchangeKeys { exponent, .. } = self.exchange;
-        if !(exponent > 0.0 && exponent <= 100.0) {
-            found.push(Mistake::new("exchange.exponent", exponent, "above 0 and at most 100"));
+        if let Some(date) = self.reading.date.as_ref().filter(|date| midnight(date).is_none()) {
+            found.push(Mistake::new("reading.date", date, "a day such as 2012-06-21"));
         }
-        if self.exchange.queue == Some(QueueKey::Engine) {
-            let must_be = "left out with exchange.queue = \"engine\", which fills in parts";
-            if self.exchange.fills == FillsKey::Whole {
-                found.push(Mistake::new("exchange.fills", "whole", must_be));
-            }
-            if self.exchange.compat == CompatKey::HftBacktest {
-                let must_be =
-                    "left out with exchange.queue = \"engine\", which hftbacktest has not";
-                found.push(Mistake::new("exchange.compat", "hftbacktest", must_be));
-            }
-        }
-        if let (Some(_), Some(entry)) = (&self.latency.file, self.latency.entry_ns) {
-            let must_be = "left out beside latency.file, which says it";
-            found.push(Mistake::new("latency.entry_ns", entry, must_be));
-        }
-        if let (Some(_), Some(response)) = (&self.latency.file, self.latency.response_ns) {
-            let must_be = "left out beside latency.file, which says it";
-            found.push(Mistake::new("latency.response_ns", response, must_be));
-        }
+        found.extend(self.exchange.mistakes("exchange"));
+        found.extend(self.latency.mistakes("latency"));
+        found.extend(self.venue_mistakes());
         if !(1..=1 << 24).contains(&self.orders) {
             found.push(Mistake::new("orders", self.orders, "from 1 to 16777216"));
         }
@@ -320,6 +427,52 @@ impl<P> BacktestFile<P> {
             found.push(Mistake::told(&key, text));
         }
         found
+    }
+
+    /// An instrument is traded at one venue, and each venue has another name.
+    fn venue_mistakes(&self) -> Vec<Mistake> {
+        let mut found = Vec::new();
+        let mut told = |key: &str, text: String| found.push(Mistake::told(key, text));
+        for (at, venue) in self.venues.iter().enumerate() {
+            let key = format!("venues[{at}]");
+            let before = self.venues.get(..at).unwrap_or_default();
+            if venue.name.is_empty() || before.iter().any(|it| it.name == venue.name) {
+                let key = format!("{key}.name");
+                let text = format!("{key} = {:?}: each venue has a name of its own", venue.name);
+                told(&key, text);
+            }
+            for symbol in &venue.symbols {
+                let key = format!("{key}.symbols");
+                if self.instruments.iter().all(|it| it.symbol != *symbol) {
+                    told(&key, format!("{key}: no instrument has the symbol {symbol}"));
+                }
+                if let Some(other) = before.iter().find(|it| it.symbols.contains(symbol)) {
+                    told(&key, format!("{key}: {symbol} is traded at {} already", other.name));
+                }
+            }
+        }
+        for (at, venue) in self.venues.iter().enumerate() {
+            let key = |what: &str| format!("venues[{at}].{what}");
+            let exchange = venue.exchange.map(|it| it.mistakes(&key("exchange")));
+            let latency = venue.latency.as_ref().map(|it| it.mistakes(&key("latency")));
+            found.extend(exchange.into_iter().chain(latency).flatten());
+        }
+        found
+    }
+
+    /// The rules of what is traded under a symbol.
+    pub(super) fn exchange_of(&self, symbol: &str) -> ExchangeKeys {
+        self.venue_of(symbol).and_then(|venue| venue.exchange).unwrap_or(self.exchange)
+    }
+
+    /// How long its requests and responses are on their way.
+    pub(super) fn latency_of(&self, symbol: &str) -> &LatencyKeys {
+        let venue = self.venue_of(symbol).and_then(|venue| venue.latency.as_ref());
+        venue.unwrap_or(&self.latency)
+    }
+
+    fn venue_of(&self, symbol: &str) -> Option<&VenueKeys> {
+        self.venues.iter().find(|venue| venue.symbols.iter().any(|it| it == symbol))
     }
 
     /// The sum of money in several currencies is none.
@@ -392,146 +545,6 @@ impl<P> BacktestFile<P> {
         Ok(())
     }
 
-    /// Reads the recordings of the instruments, in the instruments' order; `tell` is told of each
-    /// file before it is read.
-    ///
-    /// # Errors
-    /// What is wrong with a file, or that an instrument has none.
-    pub fn load(&self, tell: &mut dyn FnMut(&Path)) -> Result<Vec<Recording>, RunnerError> {
-        let instruments = self.built()?;
-        let mut recordings = Vec::with_capacity(instruments.len());
-        for instrument in &instruments {
-            let symbol = instrument.symbol();
-            let files = self.data.get(symbol.as_str()).filter(|files| !files.is_empty());
-            let files = files.ok_or_else(|| {
-                let text = format!(
-                    "data.{symbol}: no recording is named; name its files in [data], or with \
-                     --data {symbol}=FILE"
-                );
-                RunnerError::Settings(text)
-            })?;
-            let mut rows = Vec::new();
-            for file in files {
-                tell(file);
-                let read = hft::read_rows(file);
-                rows.extend(read.map_err(|error| RunnerError::Settings(error.to_string()))?);
-            }
-            let recording = hft::recording(&rows, instrument.tick(), instrument.lot());
-            let recording = recording.map_err(|error| {
-                let names: Vec<_> = files.iter().map(|it| it.display().to_string()).collect();
-                RunnerError::Settings(format!("{}: {error}", names.join(" and ")))
-            })?;
-            self.check_queue(&recording, &files[0])?;
-            recordings.push(recording);
-        }
-        Ok(recordings)
-    }
-
-    /// A queue of orders needs orders, and one over levels levels.
-    fn check_queue(&self, recording: &Recording, file: &Path) -> Result<(), RunnerError> {
-        let Some(queue) = self.exchange.queue else { return Ok(()) };
-        let has_orders = recording.orders() > 0;
-        let has_levels = recording.rows().iter().any(|row| row.kind() == RowKind::Level);
-        let wrong = match (queue, has_orders, has_levels) {
-            (QueueKey::Fifo | QueueKey::Engine, false, _) => {
-                "it has levels, and no orders one by one; take another"
-            }
-            (QueueKey::Fifo | QueueKey::Engine, ..) | (_, _, true) => return Ok(()),
-            (_, true, false) => {
-                "it has orders one by one, and no levels; take \"fifo\" or \"engine\""
-            }
-            (_, false, false) => "it has no levels; record the book too",
-        };
-        let (file, queue) = (file.display(), queue.name());
-        Err(RunnerError::Settings(format!("exchange.queue = \"{queue}\": {file}: {wrong}")))
-    }
-
-    /// What is traded where, over these recordings.
-    ///
-    /// # Errors
-    /// What is wrong with a setting, or with the file of latencies.
-    pub fn markets<'r>(
-        &self,
-        recordings: &'r [Recording],
-    ) -> Result<Vec<BacktestMarket<'r>>, RunnerError> {
-        let latency = self.latency()?;
-        let basis = match self.exchange.fee_basis {
-            FeeBasisKey::Value => FeeBasis::Value,
-            FeeBasisKey::Quantity => FeeBasis::Quantity,
-            FeeBasisKey::Fill => FeeBasis::Fill,
-        };
-        let parts = self.built()?.into_iter().zip(build_fees(&self.instruments)?).zip(recordings);
-        parts
-            .map(|((instrument, rates), recording)| {
-                let exchange = self.exchange(&instrument, recording, latency.clone())?;
-                let fees = Fees { basis, rates };
-                Ok(BacktestMarket { instrument, fees, recording, exchange })
-            })
-            .collect()
-    }
-
-    fn latency(&self) -> Result<Ways, RunnerError> {
-        let LatencyKeys { entry_ns, response_ns, file } = &self.latency;
-        let Some(file) = file else {
-            let of = |key: Option<u32>| i64::from(key.unwrap_or(LATENCY_NS));
-            let (entry, response) = (of(*entry_ns), of(*response_ns));
-            return Ok(Ways::Constant(ConstantLatency { entry, response }));
-        };
-        let rows = hft::read_latencies(file);
-        let rows = rows.map_err(|error| RunnerError::Settings(error.to_string()))?;
-        let latency = InterpolatedLatency::new(rows).map_err(|error| {
-            RunnerError::Settings(format!("latency.file = {}: {error}", file.display()))
-        })?;
-        Ok(Ways::Measured(latency))
-    }
-
-    fn exchange<'r>(
-        &self,
-        instrument: &Instrument,
-        recording: &'r Recording,
-        latency: Ways,
-    ) -> Result<Box<dyn SimulatedExchange + 'r>, RunnerError> {
-        let ExchangeKeys { queue, exponent, fills, compat, .. } = self.exchange;
-        let fills = match fills {
-            FillsKey::Whole => FillModel::Whole,
-            FillsKey::Partial => FillModel::Partial,
-        };
-        let compat = match compat {
-            CompatKey::None => Compat::NONE,
-            CompatKey::HftBacktest => Compat::HFTBACKTEST,
-        };
-        let default = if recording.orders() > 0 { QueueKey::Fifo } else { QueueKey::RiskAverse };
-        let chance = match queue.unwrap_or(default) {
-            QueueKey::Fifo => {
-                return boxed(recording, OrderExchange::new(recording, latency, fills, compat));
-            }
-            QueueKey::Engine => return boxed(recording, EngineExchange::new(recording, latency)),
-            QueueKey::RiskAverse => {
-                let exchange = LevelExchange::new(recording, RiskAverse, latency, fills, compat);
-                return boxed(recording, exchange);
-            }
-            QueueKey::Power => Chance::Power(exponent),
-            QueueKey::Power2 => Chance::Power2(exponent),
-            QueueKey::Power3 => Chance::Power3(exponent),
-            QueueKey::Log => Chance::Log,
-            QueueKey::Log2 => Chance::Log2,
-        };
-        let queue = Probability::new(chance, instrument.lot());
-        boxed(recording, LevelExchange::new(recording, queue, latency, fills, compat))
-    }
-
-    /// Reads the recordings and runs a strategy over them: [`run`] with all that the file says.
-    ///
-    /// # Errors
-    /// What is wrong with the file or the recordings; as [`run`].
-    pub fn run<S: Strategy>(
-        &self,
-        make: impl FnOnce(Nanos) -> S,
-    ) -> Result<BacktestOutcome, RunnerError> {
-        let recordings = self.load(&mut |_| {})?;
-        run(self.markets(&recordings)?, &self.settings()?, make, &mut |_| true)
-    }
-
     /// How it runs.
     ///
     /// # Errors
@@ -544,36 +557,5 @@ impl<P> BacktestFile<P> {
             timer: Nanos::from_millis(self.timer_ms.into()),
             sample: Nanos::from_millis(self.sample_ms.into()),
         })
-    }
-}
-
-fn boxed<'r, X: Exchange + 'r>(
-    recording: &'r Recording,
-    exchange: Result<X, taut_backtest::BacktestError>,
-) -> Result<Box<dyn SimulatedExchange + 'r>, RunnerError> {
-    let exchange = exchange.map_err(|error| RunnerError::Settings(error.to_string()))?;
-    Ok(Box::new(ExchangeSide::new(recording, exchange)))
-}
-
-/// Always the same latency, or measured ones.
-#[derive(Clone, Debug)]
-enum Ways {
-    Constant(ConstantLatency),
-    Measured(InterpolatedLatency),
-}
-
-impl Latency for Ways {
-    fn entry(&self, at: i64) -> i64 {
-        match self {
-            Self::Constant(latency) => latency.entry(at),
-            Self::Measured(latency) => latency.entry(at),
-        }
-    }
-
-    fn response(&self, at: i64) -> i64 {
-        match self {
-            Self::Constant(latency) => latency.response(at),
-            Self::Measured(latency) => latency.response(at),
-        }
     }
 }
