@@ -4,7 +4,7 @@
 //! the order of both clocks. hftbacktest's npz has that order already and is read once. In memory
 //! are the packed rows alone.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -51,12 +51,18 @@ impl Recorded {
         let mut rows = open_rows(source, files, options, &reading)?;
         let mut look = Look { watch, reading: &reading, is_writing: false };
         let mut surveys: BTreeMap<u32, Survey> = BTreeMap::new();
+        // A snapshot that does not say whose it is makes no instrument of the one that is wanted.
+        let mut moves = BTreeSet::new();
         let mut taken = 0;
         while let Some(row) = rows.next_row()? {
             surveys.entry(row.instrument).or_default().add(&row);
+            if !matches!(row.kind, Kind::Clear | Kind::Snapshot) {
+                moves.insert(row.instrument);
+            }
             taken += 1;
             look.at(taken)?;
         }
+        surveys.retain(|instrument, _| moves.is_empty() || moves.contains(instrument));
         let instrument = chosen(&surveys, &reading, options, files)?;
         let survey = surveys.remove(&instrument).unwrap_or_default();
         let (files, options) = (files.to_vec(), options.clone());

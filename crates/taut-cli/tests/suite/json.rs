@@ -7,8 +7,10 @@ use crate::support::{Demo, TAUT};
 
 /// Each verb with `--json`, and the tests below `tests/tools` that run it. Each of them parses all
 /// of what it prints and has its keys looked at by `odd_json_keys`.
-const VERBS: [(&str, &str); 39] = [
+const VERBS: [(&str, &str); 41] = [
     ("backtest", "backtest.rs"),
+    ("backtest compare", "backtest.rs"),
+    ("backtest sweep", "backtest.rs"),
     ("bench waits", "channel/command.rs"),
     ("book verify", "book.rs"),
     ("demo", "../suite/outcome.rs"),
