@@ -3,6 +3,7 @@
 //! It reads the files and changes nothing; the gateway that writes them may go on.
 
 mod json;
+mod latencies;
 mod show;
 
 use std::path::{Path, PathBuf};
@@ -25,6 +26,7 @@ pub enum JournalVerb {
     Show(Show),
     /// Read and check all of a journal; exit code 1 when something in it cannot be believed.
     Check(Check),
+    Latencies(latencies::Arguments),
 }
 
 /// A journal, in detail.
@@ -64,6 +66,7 @@ pub fn run(what: &JournalVerb) -> Result<(), Failure> {
             }
         }
         JournalVerb::Check(Check { folder, json }) => check(folder, *json),
+        JournalVerb::Latencies(arguments) => latencies::run(arguments),
     }
 }
 

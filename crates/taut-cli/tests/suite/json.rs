@@ -7,7 +7,7 @@ use crate::support::{Demo, TAUT};
 
 /// Each verb with `--json`, and the tests below `tests/tools` that run it. Each of them parses all
 /// of what it prints and has its keys looked at by `odd_json_keys`.
-const VERBS: [(&str, &str); 41] = [
+const VERBS: [(&str, &str); 42] = [
     ("backtest", "backtest.rs"),
     ("backtest compare", "backtest.rs"),
     ("backtest sweep", "backtest.rs"),
@@ -39,6 +39,7 @@ const VERBS: [(&str, &str); 41] = [
     ("ipc stat", "ipc.rs"),
     ("jitter", "jitter.rs"),
     ("journal check", "journal.rs"),
+    ("journal latencies", "journal.rs"),
     ("journal show", "journal.rs"),
     ("receive", "channel/command.rs"),
     ("record info", "../suite/replay.rs"),

@@ -9,7 +9,7 @@ use taut_types::{Nanos, Price, Qty};
 
 use crate::{conversion, made, run};
 
-const STEPS: (Price, Qty) = (Price(Price::SCALE / 10), Qty { mantissa: 1, decimals: 3 });
+const STEPS: (Price, Qty) = (Price(Price::SCALE / 100), Qty { mantissa: 1, decimals: 3 });
 
 fn named(symbol: &str) -> ReadOptions {
     ReadOptions { symbol: Some(symbol.to_owned()), ..ReadOptions::default() }
