@@ -40,13 +40,13 @@ pub fn read_histogram(path: &Path, tag: &str) -> Result<Option<Counts>, FileErro
             Some((name, rest)) => (name, rest),
             None => ("", line.as_str()),
         };
+        let wrong =
+            || file.wrong("expected a start, a length, a maximum and a histogram in base 64 (V2)");
+        let text = rest.split(',').nth(3).ok_or_else(wrong)?;
         if name != tag {
             continue;
         }
-        let counts = rest.split(',').nth(3).and_then(|text| decode(text.trim()));
-        let counts = counts.ok_or_else(|| {
-            file.wrong("expected a start, a length, a maximum and a histogram in base 64 (V2)")
-        })?;
+        let counts = decode(text.trim()).ok_or_else(wrong)?;
         found = Some(merged(found.take().unwrap_or_default(), counts));
     }
     if lines == 0 {

@@ -69,6 +69,7 @@ mod feed;
 mod file;
 mod history;
 mod kernel;
+mod keys;
 mod load;
 mod orders;
 mod outcome;
@@ -81,11 +82,12 @@ mod ways;
 mod wire;
 
 pub use driver::{BacktestMarket, BacktestSettings, run};
-pub use file::{
-    BACKTEST_SAMPLE, BacktestFile, CompatKey, ExchangeKeys, FeeBasisKey, FillsKey, FormatKey,
-    LatencyKeys, QueueKey, ReadingKeys, VenueKeys,
-};
+pub use file::{BACKTEST_SAMPLE, BacktestFile};
 pub use history::{FillRecord, Latencies, MARK_OUTS, OrderEnd, OrderRecord, Sample, Top};
+pub use keys::{
+    CompatKey, ExchangeKeys, FeeBasisKey, FillsKey, FormatKey, LatencyKeys, QueueKey, ReadingKeys,
+    VenueKeys,
+};
 pub use load::{Loaded, Loading};
 pub use outcome::{BacktestEnd, BacktestOutcome, InstrumentOutcome, Mean, OrderCounts};
 pub use own_orders::SimulatedExchange;

@@ -229,7 +229,7 @@ fn wrong_use_ends_with_code_2_and_names_what_is_wrong() {
 }
 
 /// Two instruments' worth of values: six runs.
-const OVER: &str = "parameters.rate = [10, 50]\nparameters.rest_ms = { from = 100, to = 300, \
+const OVER: &str = "parameters.rate = [2, 50]\nparameters.rest_ms = { from = 100, to = 300, \
                     step = 100 }\n";
 
 /// A sweep over the recording in a folder: its code, what it printed, what it told.
@@ -266,7 +266,7 @@ fn a_sweep_has_the_same_results_on_any_number_of_threads_and_after_a_kill() {
     assert_eq!(whole.lines().count(), 7);
     // A single run with the same settings says the same.
     let path = |name: &str| folder.join(name).display().to_string();
-    let text = CONFIG.replace("rate = 50\nrest_ms = 200", "rate = 10\nrest_ms = 300");
+    let text = CONFIG.replace("rate = 50\nrest_ms = 200", "rate = 2\nrest_ms = 300");
     let single = format!("{text}[data]\nX = [\"x.npz\"]\n");
     std::fs::write(folder.join("single.toml"), single).expect("a file");
     let output = backtest(&["--config", &path("single.toml"), "--json"]);
@@ -320,7 +320,7 @@ fn what_is_wrong_with_a_sweep_is_told_before_it_runs() {
 fn two_results_stand_side_by_side() {
     let folder = sweep_folder();
     let path = |name: &str| folder.path().join(name).display().to_string();
-    let other = format!("{}[data]\nX = [\"x.npz\"]\n", CONFIG.replace("rate = 50", "rate = 20"));
+    let other = format!("{}[data]\nX = [\"x.npz\"]\n", CONFIG.replace("rate = 50", "rate = 2"));
     std::fs::write(folder.path().join("other.toml"), other).expect("a file");
     for (config, out) in [("bt.toml", "a"), ("other.toml", "b")] {
         let output = backtest(&["--config", &path(config), "--out", &path(out)]);

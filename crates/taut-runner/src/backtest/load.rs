@@ -13,7 +13,8 @@ use taut_recording::{ConvertError, ReadOptions, Recorded, Source, midnight, reco
 use taut_types::{Instrument, Nanos};
 
 use super::driver::{BacktestMarket, run};
-use super::file::{BacktestFile, CompatKey, ExchangeKeys, FeeBasisKey, FillsKey, QueueKey};
+use super::file::BacktestFile;
+use super::keys::{CompatKey, ExchangeKeys, FeeBasisKey, FillsKey, QueueKey};
 use super::outcome::BacktestOutcome;
 use super::own_orders::SimulatedExchange;
 use super::ways::Ways;

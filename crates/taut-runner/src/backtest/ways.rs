@@ -6,7 +6,7 @@ use std::sync::Arc;
 use taut_backtest::{ConstantLatency, DrawnLatency, InterpolatedLatency, Latency};
 use taut_recording::{hft, hlog};
 
-use super::file::LatencyKeys;
+use super::keys::LatencyKeys;
 use crate::error::RunnerError;
 
 /// What both ways are where a file says nothing: half a millisecond.

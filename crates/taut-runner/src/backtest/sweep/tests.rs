@@ -103,6 +103,18 @@ fn what_cannot_be_gone_through_is_named() {
 }
 
 #[test]
+fn a_file_may_have_its_own_sweep_and_runs_without_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("bt.toml");
+    let text = format!("{CONFIG}[sweep.parameters]\nrate = [1, 2, 3]\n");
+    std::fs::write(&path, text).expect("a file");
+    let sweep = Sweep::<Table>::read(&path, None).expect("a sweep");
+    assert_eq!((sweep.keys, sweep.points.len()), (vec!["parameters.rate".to_owned()], 3));
+    let alone = BacktestFile::<Table>::read(&path).expect("a file");
+    assert_eq!(alone.parameters["rate"].as_integer(), Some(1));
+}
+
+#[test]
 fn the_sample_is_a_sweep() {
     let over: Table = toml::from_str(SWEEP_SAMPLE).expect("TOML");
     let counts: Vec<_> =
