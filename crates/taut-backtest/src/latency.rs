@@ -143,7 +143,7 @@ impl Draws {
     /// The value at a part of all: `of` of 2^64.
     fn draw(&self, of: u64) -> i64 {
         let all = self.0.last().map_or(0, |last| last.0);
-        let wanted = (u128::from(of) * u128::from(all) >> 64) as u64;
+        let wanted = ((u128::from(of) * u128::from(all)) >> 64) as u64;
         let at = self.0.partition_point(|(up_to, _)| *up_to <= wanted);
         self.0.get(at).map_or(0, |value| value.1)
     }
@@ -153,9 +153,9 @@ impl Draws {
 const fn mixed(seed: u64, at: i64) -> u64 {
     let golden = 0x9e37_79b9_7f4a_7c15_u64;
     let mut word = seed.wrapping_mul(golden) ^ at.cast_unsigned().wrapping_add(golden);
-    word = (word ^ word >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    word = (word ^ word >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    word ^ word >> 31
+    word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    word ^ (word >> 31)
 }
 
 impl Latency for DrawnLatency {

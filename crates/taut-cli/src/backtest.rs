@@ -2,23 +2,21 @@
 
 mod compare;
 mod csv;
+mod input;
 mod page;
 mod parquet;
 mod report;
 mod sweep;
 
 use std::io;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, Subcommand, ValueEnum};
-use taut_backtest::Recording;
+use clap::{Args, Subcommand};
 use taut_gateway::TouchStrategy;
 use taut_report::run::directory;
 use taut_report::{Progress, files};
 use taut_runner::backtest::{
-    BACKTEST_SAMPLE, BacktestEnd, BacktestFile, BacktestOutcome, Loading, SWEEP_SAMPLE,
-    run as run_over,
+    BACKTEST_SAMPLE, BacktestEnd, BacktestFile, BacktestOutcome, SWEEP_SAMPLE, run as run_over,
 };
 use taut_sys::stop_requests;
 use taut_types::Nanos;
@@ -27,6 +25,7 @@ use crate::config_file::{ConfigFile, failure};
 use crate::exit::{Failure, catch_stop_signals};
 use crate::strategy::Parameters;
 use crate::terminal;
+use input::{OwnStrategy, load};
 use report::Report;
 
 /// Run a strategy over recorded market data against a simulated exchange.
@@ -60,14 +59,6 @@ pub struct Arguments {
     json: bool,
     #[command(subcommand)]
     verb: Option<Verb>,
-}
-
-/// A strategy of taut's own.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum OwnStrategy {
-    /// `taut strategy touch`
-    #[default]
-    Touch,
 }
 
 #[derive(Subcommand, Clone, Debug)]
@@ -152,29 +143,6 @@ fn run_file(
     let config = file.parameters.config();
     let make = |now| TouchStrategy::new(config, now);
     run_over(markets, &file.settings().map_err(failure)?, make, &mut go_on).map_err(failure)
-}
-
-/// Reads the recordings, and says how far it is.
-fn load(
-    file: &BacktestFile<Parameters>,
-    progress: &mut Progress,
-) -> Result<Vec<Recording>, Failure> {
-    let mut watch = |at: Loading<'_>| {
-        let what = if at.is_packing { "reading" } else { "looking at" };
-        progress.tell(&format!("{what} {}, {} rows", at.file.display(), at.rows));
-        if stop_requests() > 0 || progress.is_abandoned() {
-            return ControlFlow::Break(());
-        }
-        ControlFlow::Continue(())
-    };
-    let loaded = file.load(&mut watch).map_err(failure)?;
-    if loaded.shift > Nanos::ZERO {
-        terminal::tell(format_args!(
-            "local times are {} ns later than in the files: their clock was behind the exchange's",
-            loaded.shift.0
-        ));
-    }
-    Ok(loaded.recordings)
 }
 
 /// Writes the page, the JSON and the tables.

@@ -6,7 +6,6 @@
 //! | 29, 28 | buy, sell: of a level or an order; the aggressor of a trade |
 //! | 7..0 | 1 level, 2 trade, 3 clear, 4 snapshot, 5 best, 10 add, 11 cancel, 12 modify, 13 fill |
 
-use std::io;
 use std::path::Path;
 
 use taut_backtest::{BacktestError, Event, LatencyRow, Recording, RowKind, Seen};
@@ -180,14 +179,6 @@ pub fn read_latencies(path: &Path) -> Result<Vec<LatencyRow>, FileError> {
         .collect())
 }
 
-/// The bytes of a latency file with these rows, as [`read_latencies`] reads it.
-///
-/// # Errors
-/// None of what is written to memory.
-pub fn latency_file(rows: &[LatencyRow]) -> io::Result<Vec<u8>> {
-    crate::write::latency_file(rows)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -247,8 +238,5 @@ mod tests {
         std::fs::write(&path, npz(&npy(descr, "(1,)", &bytes), false)).expect("a file");
         let row = LatencyRow { request_at: 1, exchange_at: 2, response_at: 3 };
         assert_eq!(read_latencies(&path), Ok(vec![row]));
-        let rows: Vec<_> = (0..9).map(|at| LatencyRow { request_at: at, ..row }).collect();
-        std::fs::write(&path, latency_file(&rows).expect("bytes")).expect("a file");
-        assert_eq!(read_latencies(&path), Ok(rows));
     }
 }

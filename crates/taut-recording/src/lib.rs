@@ -12,8 +12,8 @@
 //! | [`hlog`] | HdrHistogram's logs: how often each latency was |
 //! | [`rows`] | what all of them come to, one after the other |
 //!
-//! [`convert`] reads one format and writes another, in bounded memory; [`Recorded`] packs any of them
-//! for a backtest.
+//! [`convert`] reads one format and writes another, in bounded memory; [`Recorded`] packs any of
+//! them for a backtest.
 //!
 //! What is wrong with a file is a [`FileError`]: one line that names the file, the place, the value
 //! and what to do.
@@ -43,7 +43,7 @@ pub use error::FileError;
 pub use float::DECIMALS_MAX;
 pub use read::{ReadOptions, Source, midnight, open_rows};
 pub use recorded::{Recorded, record_npz};
-pub use write::{ParquetTable, ParquetType, ParquetValue, Target};
+pub use write::{ParquetTable, ParquetType, ParquetValue, Target, latency_file};
 
 /// The lines of a text, from 1, without their ends; one empty line of an empty text.
 fn lines(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {

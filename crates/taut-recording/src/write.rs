@@ -9,7 +9,7 @@ use std::io::{Seek, Write};
 use std::rc::Rc;
 
 use crate::rows::{Reading, WriteError, WriteRows};
-pub(crate) use npz::latency_file;
+pub use npz::latency_file;
 pub use parquet::{ParquetTable, ParquetType, ParquetValue};
 
 /// What rows become.

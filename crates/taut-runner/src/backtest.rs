@@ -74,6 +74,7 @@ mod load;
 mod orders;
 mod outcome;
 mod own_orders;
+mod points;
 mod statistics;
 mod sweep;
 #[cfg(test)]
@@ -91,5 +92,6 @@ pub use keys::{
 pub use load::{Loaded, Loading};
 pub use outcome::{BacktestEnd, BacktestOutcome, InstrumentOutcome, Mean, OrderCounts};
 pub use own_orders::SimulatedExchange;
+pub use points::run_points;
 pub use statistics::Statistics;
-pub use sweep::{SWEEP_SAMPLE, Sweep, SweepPoint, SweepValue, run_points};
+pub use sweep::{SWEEP_SAMPLE, Sweep, SweepPoint, SweepValue};

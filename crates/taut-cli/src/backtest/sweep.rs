@@ -18,8 +18,8 @@ use taut_runner::RunnerError;
 use taut_runner::backtest::{BacktestOutcome, Sweep, SweepPoint, run_points};
 use taut_sys::stop_requests;
 
+use super::input::{OwnStrategy, load};
 use super::report::Report;
-use super::{OwnStrategy, load};
 use crate::config_file::{ConfigFile, failure};
 use crate::exit::{Failure, catch_stop_signals};
 use crate::strategy::Parameters;
@@ -29,9 +29,9 @@ use results::{Head, Results};
 /// Run a strategy over the same recordings with many settings, on all processors.
 ///
 /// What is gone through has the shape of the backtest's file, with lists and ranges where that has
-/// values; every value meets every other one. The recordings are read once. With --out each result is
-/// in sweep.jsonl as soon as it is there: after Ctrl-C or a kill the same command goes on with what is
-/// missing. The results do not depend on the number of threads.
+/// values; every value meets every other one. The recordings are read once. With --out each result
+/// is in sweep.jsonl as soon as it is there: after Ctrl-C or a kill the same command goes on with
+/// what is missing. The results do not depend on the number of threads.
 #[derive(Args, Clone, Debug)]
 pub struct Arguments {
     #[command(flatten)]
@@ -108,7 +108,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     run_missing(arguments, &sweep, &recordings, &mut results, &mut progress)?;
     let is_whole = results.is_whole();
     if is_whole {
-        results.finish(&arguments.by, arguments.lowest)?;
+        results.finish(&page::html(&results, &arguments.by, arguments.lowest))?;
     }
     tell(arguments, &results)?;
     if is_whole { Ok(()) } else { Err(results.interrupted()) }

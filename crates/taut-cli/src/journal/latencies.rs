@@ -8,20 +8,20 @@ use clap::Args;
 use serde_json::json;
 use taut_backtest::LatencyRow;
 use taut_journal::{Entry, Shown};
-use taut_recording::hft;
+use taut_recording::latency_file;
 use taut_types::{ClientOrderId, Nanos};
 
-use super::read_all;
+use super::reading::read_all;
 use crate::exit::Failure;
 use crate::recorded::Output;
 use crate::terminal::{print, tell};
 
 /// Write how long requests took as an order latency file of a backtest.
 ///
-/// Each request with an answer is a row of hftbacktest's format (npz), which `latency.file` of `taut
-/// backtest` and hftbacktest itself read: when it was journalled, before its bytes left; when its
-/// answer was; and the middle of both for the exchange's time, which no venue tells on our clock.
-/// Requests that the venue rejected are left out.
+/// Each request with an answer is a row of hftbacktest's format (npz), which `latency.file` of
+/// `taut backtest` and hftbacktest itself read: when it was journalled, before its bytes left; when
+/// its answer was; and the middle of both for the exchange's time, which no venue tells on our
+/// clock. Requests that the venue rejected are left out.
 #[derive(Args, Debug)]
 pub struct Arguments {
     /// The folder with the segments, such as state/journal.
@@ -64,7 +64,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         return Err(Failure::Usage(text));
     }
     let failed = |error| Failure::run(&output.name(), error);
-    let bytes = hft::latency_file(&rows).map_err(failed)?;
+    let bytes = latency_file(&rows).map_err(failed)?;
     let mut file = output.create()?;
     file.write_all(&bytes).map_err(failed)?;
     output.finish(file)?;

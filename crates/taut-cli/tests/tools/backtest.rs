@@ -411,9 +411,8 @@ fn a_capture_runs_as_its_import_does() {
         let gone = r#",["100","0"],["101","0"],["102","0"],["103","0"],["104","0"],["105","0"]"#;
         let (more, id) = (if at % 10 == 0 { &gone[1..] } else { "" }, at + 1);
         let comma = if more.is_empty() { "" } else { "," };
-        let update = format!(
-            r#""U":{id},"u":{id},"pu":{at},"b":[{more}{comma}["{bid}","2"]],"a":[{more}{comma}["{ask}","2"]]"#
-        );
+        let [bids, asks] = [bid, ask].map(|price| format!(r#"[{more}{comma}["{price}","2"]]"#));
+        let update = format!(r#""U":{id},"u":{id},"pu":{at},"b":{bids},"a":{asks}"#);
         frame(at * 10, "depthUpdate", &update);
         let price = if at % 2 == 0 { bid } else { ask };
         let trade = format!(r#""t":{id},"p":"{price}","q":"1.5","X":"MARKET","m":{}"#, at % 2 == 0);

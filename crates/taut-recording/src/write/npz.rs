@@ -105,12 +105,14 @@ fn hft_row(row: &Row) -> HftRow {
     }
 }
 
-/// An npz file of measured order latencies, as hftbacktest has them: three times and a field that is
-/// free, 32 bytes a row.
+/// An npz file of measured order latencies, as hftbacktest has them and [`read_latencies`] reads
+/// them: three times and a field that is free, 32 bytes a row.
+///
+/// [`read_latencies`]: crate::hft::read_latencies
 ///
 /// # Errors
 /// None of what is written to memory.
-pub(crate) fn latency_file(rows: &[LatencyRow]) -> io::Result<Vec<u8>> {
+pub fn latency_file(rows: &[LatencyRow]) -> io::Result<Vec<u8>> {
     let fields = ["req_ts", "exch_ts", "resp_ts", "_padding"].map(|name| (name, FieldType::Signed));
     let mut array = header(fields, rows.len() as u64);
     for row in rows {
@@ -163,6 +165,16 @@ fn stored(bytes: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn latencies_are_read_as_they_were_written() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("x.npz");
+        let row = |at| LatencyRow { request_at: at, exchange_at: at + 1, response_at: at + 9 };
+        let rows: Vec<_> = (0..9).map(row).collect();
+        std::fs::write(&path, latency_file(&rows).expect("bytes")).expect("a file");
+        assert_eq!(crate::hft::read_latencies(&path), Ok(rows));
+    }
 
     #[test]
     fn the_header_has_room_for_every_number_of_rows() {

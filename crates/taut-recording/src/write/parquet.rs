@@ -16,14 +16,10 @@ use taut_types::{Price, Side};
 
 use crate::rows::{Kind, Reading, Row, WriteError, WriteRows, mantissa};
 use encoding::Dictionary;
-use metadata::{Column, Group, footer};
-use pages::Pages;
+use metadata::{Column, Group, MAGIC, footer};
+use pages::{Pages, ROWS};
 pub use table::{ParquetTable, ParquetType, ParquetValue};
 
-/// What a file begins and ends with.
-const MAGIC: &[u8; 4] = b"PAR1";
-/// Rows of a group.
-const ROWS: usize = 131_072;
 /// The exchange's side learns of the row; ours does.
 const EXCHANGE: i64 = 1;
 const LOCAL: i64 = 2;

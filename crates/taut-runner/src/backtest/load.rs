@@ -38,8 +38,8 @@ pub struct Loading<'a> {
 pub struct Loaded {
     /// A recording for each instrument, in the instruments' order.
     pub recordings: Vec<Recording>,
-    /// By how much the local times of all files but npz are later than there: their clock was behind
-    /// the exchange's.
+    /// By how much the local times of all files but npz are later than there: their clock was
+    /// behind the exchange's.
     pub shift: Nanos,
 }
 

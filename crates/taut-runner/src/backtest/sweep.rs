@@ -3,7 +3,6 @@
 //! What is gone through is a table with the shape of a backtest's file, with lists and ranges where
 //! that has values. Every value of one key meets every value of all others.
 
-mod run;
 mod values;
 
 use std::collections::BTreeSet;
@@ -17,7 +16,6 @@ use crate::error::RunnerError;
 use crate::mistakes::{self, FileSettings};
 use crate::reading;
 use crate::settings::InstrumentSettings;
-pub use run::run_points;
 pub use values::SweepValue;
 
 /// A file for a sweep, for people to start from.

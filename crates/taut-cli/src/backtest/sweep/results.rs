@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use taut_report::files::WholeFile;
 
-use super::page;
 use crate::exit::Failure;
 
 /// The files of a sweep.
@@ -178,12 +177,12 @@ impl Results {
     }
 
     /// Puts the lines in the order of their numbers, and writes the page.
-    pub fn finish(&mut self, by: &str, lowest: bool) -> Result<(), Failure> {
+    pub fn finish(&self, page: &str) -> Result<(), Failure> {
         let Some((out, _)) = &self.out else { return Ok(()) };
         let head = serde_json::to_string(&self.head).unwrap_or_default();
         let lines = std::iter::once(head.as_str()).chain(self.all().map(|it| it.line.as_str()));
         let text: String = lines.flat_map(|line| [line, "\n"]).collect();
-        for (name, text) in [(LINES, text), (PAGE, page::html(self, by, lowest))] {
+        for (name, text) in [(LINES, text.as_str()), (PAGE, page)] {
             let path = out.join(name);
             let written = WholeFile::create(&path).and_then(|mut file| {
                 file.write_all(text.as_bytes())?;

@@ -5,6 +5,8 @@ use std::borrow::Cow;
 
 use super::thrift::Struct;
 
+/// What a file begins and ends with.
+pub(super) const MAGIC: &[u8; 4] = b"PAR1";
 /// Physical types, codecs, encodings and kinds of pages, by their numbers.
 const INT32: i32 = 1;
 const INT64: i32 = 2;

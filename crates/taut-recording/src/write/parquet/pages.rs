@@ -5,6 +5,8 @@ use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use super::encoding::{Dictionary, bit_width, hybrid};
 use super::metadata::{Chunk, Column, ColumnKind, PageKind, page_header};
 
+/// Rows of a group.
+pub(super) const ROWS: usize = 131_072;
 /// Rows of a page: a reader that looks for a few rows unpacks no more than their pages.
 const PAGE_VALUES: usize = 16_384;
 

@@ -5,9 +5,8 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 
 use super::encoding::Dictionary;
-use super::metadata::{Column, ColumnKind, Group, footer};
-use super::pages::Pages;
-use super::{MAGIC, ROWS};
+use super::metadata::{Column, ColumnKind, Group, MAGIC, footer};
+use super::pages::{Pages, ROWS};
 
 /// What the values of a column are. Each row may have none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,8 +79,8 @@ impl ParquetTable {
         self.notes.push((key.to_owned(), value.into()));
     }
 
-    /// Adds a row: a value for each column, in their order. What is of another kind than its column,
-    /// or is missing, is nothing.
+    /// Adds a row: a value for each column, in their order. What is of another kind than its
+    /// column, or is missing, is nothing.
     pub fn push<'a>(&mut self, row: impl IntoIterator<Item = ParquetValue<'a>>) {
         let mut row = row.into_iter();
         for (column, values) in &mut self.columns {

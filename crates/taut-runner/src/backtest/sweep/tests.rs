@@ -93,7 +93,8 @@ fn what_cannot_be_gone_through_is_named() {
         ("latency.entry = [1]", "did you mean `entry_ns`"),
         ("timer_ms = [1, 0]", "timer_ms = 0"),
         (
-            "orders = { from = 1, to = 9999, step = 1 }\nsample_ms = { from = 1, to = 99, step = 1 }",
+            "orders = { from = 1, to = 9999, step = 1 }\n\
+             sample_ms = { from = 1, to = 99, step = 1 }",
             "100000 at most",
         ),
     ] {

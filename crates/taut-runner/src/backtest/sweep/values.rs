@@ -78,7 +78,7 @@ pub(super) fn axes(over: &Table) -> Result<Vec<Axis>, String> {
 
 fn walk(table: &Table, above: &[String], found: &mut Vec<Axis>) -> Result<(), String> {
     for (key, value) in table {
-        let path = [above, &[key.clone()]].concat();
+        let path = [above, std::slice::from_ref(key)].concat();
         let name = path.join(".");
         let values = match value {
             Value::Table(range) if range.contains_key("from") => {

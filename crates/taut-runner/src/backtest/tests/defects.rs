@@ -1,6 +1,6 @@
 //! The defects that users of hftbacktest report or that were found in it, and what a strategy in a
-//! gateway sees here by default. [`Compat`] has its behaviour where that is asked for; that both are
-//! as they should be, `taut-backtest`'s own tests say.
+//! gateway sees here by default. [`Compat`] has its behaviour where that is asked for; that both
+//! are as they should be, `taut-backtest`'s own tests say.
 
 use std::ops::ControlFlow;
 use std::path::Path;

@@ -9,17 +9,18 @@ use taut_backtest::Recording;
 use taut_gateway::Strategy;
 use taut_types::Nanos;
 
-use super::SweepPoint;
-use crate::backtest::{BacktestEnd, BacktestOutcome, run};
+use super::driver::run;
+use super::outcome::{BacktestEnd, BacktestOutcome};
+use super::sweep::SweepPoint;
 use crate::error::RunnerError;
 
 /// How long nothing may be heard before who waits is asked whether to go on.
 const LOOK: Duration = Duration::from_millis(200);
 
 /// Runs points, each by itself: what one comes to does not depend on the others, nor on how many
-/// threads there are. `make` builds the strategy, `digest` takes of a run what is to be kept, in the
-/// thread that ran it; `tell` hears of each as it is there, in any order, and of nothing now and
-/// then. `go_on` is asked by all threads; runs that it ends are not told.
+/// threads there are. `make` builds the strategy, `digest` takes of a run what is to be kept, in
+/// the thread that ran it; `tell` hears of each as it is there, in any order, and of nothing now
+/// and then. `go_on` is asked by all threads; runs that it ends are not told.
 ///
 /// # Errors
 /// The first point that cannot be run, or what `tell` says; the others end then.
