@@ -52,6 +52,8 @@ pub struct BacktestFile<P = NoParameters> {
     pub timer_ms: u32,
     /// How often the run is valued, in milliseconds.
     pub sample_ms: u32,
+    /// Whether the strategy is told of each order of the market, where a recording has them.
+    pub market_orders: bool,
     /// The strategy's own.
     pub parameters: P,
 }
@@ -81,6 +83,8 @@ struct Keys<P> {
     timer_ms: u32,
     #[serde(default = "sample_ms")]
     sample_ms: u32,
+    #[serde(default)]
+    market_orders: bool,
     parameters: Option<P>,
     /// What a sweep goes through; a single run does without.
     #[serde(default, rename = "sweep")]
@@ -104,7 +108,7 @@ impl<P: DeserializeOwned> TryFrom<Keys<P>> for BacktestFile<P> {
 
     fn try_from(keys: Keys<P>) -> Result<Self, String> {
         let Keys { instruments, data, reading, exchange, latency, venues, .. } = keys;
-        let Keys { risk, symbols, .. } = keys;
+        let Keys { risk, symbols, market_orders, .. } = keys;
         let Keys { orders, timer_ms, sample_ms, parameters, .. } = keys;
         let parameters = match parameters {
             Some(parameters) => parameters,
@@ -125,6 +129,7 @@ impl<P: DeserializeOwned> TryFrom<Keys<P>> for BacktestFile<P> {
             orders,
             timer_ms,
             sample_ms,
+            market_orders,
             parameters,
         })
     }
@@ -324,6 +329,7 @@ impl<P> BacktestFile<P> {
             orders: self.orders,
             timer: Nanos::from_millis(self.timer_ms.into()),
             sample: Nanos::from_millis(self.sample_ms.into()),
+            market_orders: self.market_orders,
         })
     }
 }

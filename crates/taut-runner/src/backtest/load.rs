@@ -3,7 +3,6 @@
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use serde::de::DeserializeOwned;
 use taut_backtest::{
     Chance, Compat, EngineExchange, Exchange, ExchangeSide, FeeBasis, Fees, FillModel,
     LevelExchange, OrderExchange, Probability, Recording, RiskAverse, RowKind,
@@ -210,10 +209,7 @@ impl<P> BacktestFile<P> {
     pub fn run<S: Strategy>(
         &self,
         make: impl FnOnce(Nanos) -> S,
-    ) -> Result<BacktestOutcome, RunnerError>
-    where
-        P: DeserializeOwned,
-    {
+    ) -> Result<BacktestOutcome, RunnerError> {
         let loaded = self.load(&mut |_| ControlFlow::Continue(()))?;
         run(self.markets(&loaded.recordings)?, &self.settings()?, make, &mut |_| true)
     }
