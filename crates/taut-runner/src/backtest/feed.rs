@@ -123,9 +123,9 @@ impl Frame {
 }
 
 impl<'r> RecordedFeed<'r> {
-    /// Of these instruments, numbered by their places; with `tells_orders` each order of a recording
-    /// that has them is told. Goes through all rows once, to know how many events an instant has at
-    /// the most.
+    /// Of these instruments, numbered by their places; with `tells_orders` each order of a
+    /// recording that has them is told. Goes through all rows once, to know how many events an
+    /// instant has at the most.
     ///
     /// # Errors
     /// When prices span too many ticks.
@@ -264,8 +264,8 @@ impl<'r> Market<'r> {
         }
     }
 
-    /// What a row does to an order, which stands as it was before. Orders are called by their numbers
-    /// in the recording, from 1.
+    /// What a row does to an order, which stands as it was before. Orders are called by their
+    /// numbers in the recording, from 1.
     fn tell_order(&mut self, row: &Row, to: &mut Teller<'_, impl MarketSink>) {
         let View::Orders(orders) = &self.view else { return };
         let id = |number: usize| OrderId(number as u64 + 1);
