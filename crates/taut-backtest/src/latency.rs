@@ -99,6 +99,76 @@ impl Latency for InterpolatedLatency {
     }
 }
 
+/// Latencies that a run measured, drawn as often as each was there. A request is late by what comes
+/// before it leaves and by half of a round trip, a response by half of another one.
+///
+/// What is drawn for a time depends on the seed and the time alone, so that a run that stops more
+/// often than another has the same latencies.
+#[derive(Clone, Debug)]
+pub struct DrawnLatency {
+    seed: u64,
+    before: Draws,
+    round_trip: Draws,
+}
+
+/// Values with how many there are up to each.
+#[derive(Clone, Debug, Default)]
+struct Draws(Vec<(u64, i64)>);
+
+impl DrawnLatency {
+    /// Draws from values in nanoseconds with their counts. None where there is no round trip; where
+    /// nothing comes before a request, it leaves at once.
+    #[must_use]
+    pub fn new(seed: u64, before: &[(u64, u64)], round_trip: &[(u64, u64)]) -> Option<Self> {
+        let round_trip = Draws::new(round_trip);
+        let before = Draws::new(before);
+        (!round_trip.0.is_empty()).then_some(Self { seed, before, round_trip })
+    }
+
+    fn half(&self, at: i64, way: u64) -> i64 {
+        self.round_trip.draw(mixed(self.seed ^ way, at)) / 2
+    }
+}
+
+impl Draws {
+    fn new(counts: &[(u64, u64)]) -> Self {
+        let mut all = 0_u64;
+        let values = counts.iter().filter(|(_, count)| *count > 0).map(|(value, count)| {
+            all = all.saturating_add(*count);
+            (all, i64::try_from(*value).unwrap_or(i64::MAX))
+        });
+        Self(values.collect())
+    }
+
+    /// The value at a part of all: `of` of 2^64.
+    fn draw(&self, of: u64) -> i64 {
+        let all = self.0.last().map_or(0, |last| last.0);
+        let wanted = ((u128::from(of) * u128::from(all)) >> 64) as u64;
+        let at = self.0.partition_point(|(up_to, _)| *up_to <= wanted);
+        self.0.get(at).map_or(0, |value| value.1)
+    }
+}
+
+/// A seed and a time as 64 bits that look like chance (Steele, Lea and Flood's SplitMix64).
+const fn mixed(seed: u64, at: i64) -> u64 {
+    let golden = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut word = seed.wrapping_mul(golden) ^ at.cast_unsigned().wrapping_add(golden);
+    word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    word ^ (word >> 31)
+}
+
+impl Latency for DrawnLatency {
+    fn entry(&self, at: i64) -> i64 {
+        let before = self.before.draw(mixed(self.seed ^ 1, at));
+        before.saturating_add(self.half(at, 2))
+    }
+
+    fn response(&self, at: i64) -> i64 {
+        self.half(at, 3)
+    }
+}
+
 /// The rows before and after a time; twice the same one where there is one alone.
 fn around(rows: &[LatencyRow], at: i64, x: fn(&LatencyRow) -> i64) -> (&LatencyRow, &LatencyRow) {
     let after = rows.partition_point(|row| x(row) <= at);
@@ -146,6 +216,30 @@ mod tests {
         for (at, response) in [(0, 20), (110, 20), (170, 15), (230, 10), (300, 10), (999, 10)] {
             assert_eq!(latency.response(at), response, "{at}");
         }
+    }
+
+    #[test]
+    fn draws_are_as_often_as_they_were_measured_and_the_same_for_a_seed() {
+        let (before, trips) = ([(1, 10)], [(100, 30), (200, 60), (1_000, 10)]);
+        let latency = DrawnLatency::new(7, &before, &trips).expect("round trips");
+        let (mut entries, mut responses) = ([0; 3], [0; 3]);
+        for at in 0..10_000 {
+            let at = at * 1_000_003;
+            let place = |half| [50, 100, 500].iter().position(|it| *it == half).expect("a half");
+            entries[place(latency.entry(at) - 1)] += 1;
+            responses[place(latency.response(at))] += 1;
+            assert_eq!(latency.entry(at), latency.clone().entry(at));
+        }
+        for counts in [entries, responses] {
+            for (count, expected) in counts.iter().zip([3_000_i32, 6_000, 1_000]) {
+                assert!((count - expected).abs() < 250, "{counts:?}");
+            }
+        }
+        let other = DrawnLatency::new(8, &before, &trips).expect("round trips");
+        assert!((0..100).any(|at| other.entry(at) != latency.entry(at)));
+        assert!(DrawnLatency::new(7, &before, &[(5, 0)]).is_none());
+        let alone = DrawnLatency::new(7, &[], &[(5, 1)]).expect("a round trip");
+        assert_eq!((alone.entry(3), alone.response(3)), (2, 2));
     }
 
     #[test]

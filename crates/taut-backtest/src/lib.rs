@@ -85,7 +85,7 @@ pub use error::BacktestError;
 pub use exchange::{
     EngineExchange, Exchange, FillModel, Impact, LevelExchange, OrderExchange, Outbox,
 };
-pub use latency::{ConstantLatency, InterpolatedLatency, Latency, LatencyRow};
+pub use latency::{ConstantLatency, DrawnLatency, InterpolatedLatency, Latency, LatencyRow};
 pub use market::{Market, OrderLevels};
 pub use order::{Answer, Order, Request, RequestKind, Response, Status};
 pub use queue::{Chance, Front, Probability, QueueModel, RiskAverse};

@@ -99,6 +99,20 @@ impl OrderLevels {
         self.order(row).map(|order| (order.side, order.tick))
     }
 
+    /// The order that a row is about, if it is there: its side, its tick and its lots.
+    #[must_use]
+    pub fn resting(&self, row: &Row) -> Option<(Side, i64, i64)> {
+        self.order(row).map(|order| (order.side, order.tick, order.lots))
+    }
+
+    /// The numbers of a side's orders ([`Row::order`]), in the order of their numbers.
+    pub fn numbers(&self, side: Side) -> impl Iterator<Item = usize> + '_ {
+        let Span { from, to } = self.span[side.index()];
+        let orders = self.orders.get(from..to).unwrap_or_default();
+        let is_it = move |it: &Resting| it.lots > 0 && it.side == side;
+        (from..to).zip(orders).filter(move |(_, it)| is_it(it)).map(|(number, _)| number)
+    }
+
     /// The order that a row is about, if it is there.
     pub(crate) fn order(&self, row: &Row) -> Option<&Resting> {
         self.orders.get(row.order()).filter(|order| order.lots > 0)

@@ -1,17 +1,22 @@
 //! `taut backtest`: a strategy over recorded market data, in the gateway's own code.
 
+mod compare;
 mod csv;
+mod input;
 mod page;
+mod parquet;
 mod report;
+mod sweep;
 
+use std::io;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use taut_gateway::TouchStrategy;
 use taut_report::run::directory;
 use taut_report::{Progress, files};
 use taut_runner::backtest::{
-    BACKTEST_SAMPLE, BacktestEnd, BacktestFile, BacktestOutcome, run as run_over,
+    BACKTEST_SAMPLE, BacktestEnd, BacktestFile, BacktestOutcome, SWEEP_SAMPLE, run as run_over,
 };
 use taut_sys::stop_requests;
 use taut_types::Nanos;
@@ -20,6 +25,7 @@ use crate::config_file::{ConfigFile, failure};
 use crate::exit::{Failure, catch_stop_signals};
 use crate::strategy::Parameters;
 use crate::terminal;
+use input::{OwnStrategy, load};
 use report::Report;
 
 /// Run a strategy over recorded market data against a simulated exchange.
@@ -34,14 +40,15 @@ use report::Report;
 pub struct Arguments {
     #[command(flatten)]
     config: ConfigFile,
-    /// The recordings, in the place of `[data]` in the file: hftbacktest's npz, in the order of
-    /// their times; where there are several instruments as SYMBOL=FILE
+    /// The recordings, in the place of `[data]` in the file: what `taut import` reads, in the order
+    /// of their times; where there are several instruments as SYMBOL=FILE
     #[arg(long, value_name = "FILE", num_args = 1.., requires = "config")]
     data: Vec<String>,
     /// Which strategy; its `[parameters]` are those of `taut strategy`
     #[arg(long, value_name = "STRATEGY", value_enum, default_value_t, requires = "config")]
     strategy: OwnStrategy,
-    /// Write orders.csv, fills.csv, equity.csv, backtest.json and backtest.html to this directory
+    /// Write orders, fills, positions and equity as CSV and Parquet, backtest.json and
+    /// backtest.html to this directory
     #[arg(long, value_name = "DIR", requires = "config")]
     out: Option<PathBuf>,
     /// Replace the files of another run in that directory
@@ -54,28 +61,41 @@ pub struct Arguments {
     verb: Option<Verb>,
 }
 
-/// A strategy of taut's own.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum OwnStrategy {
-    /// `taut strategy touch`
-    #[default]
-    Touch,
-}
-
 #[derive(Subcommand, Clone, Debug)]
 enum Verb {
+    Compare(compare::Arguments),
     /// Print a file of settings with every key
-    Sample,
+    Sample {
+        /// Print a file of what a sweep goes through
+        #[arg(long)]
+        sweep: bool,
+    },
+    Sweep(Box<sweep::Arguments>),
 }
 
 /// What is written.
-const FILES: [&str; 5] =
-    ["backtest.html", "backtest.json", "orders.csv", "fills.csv", "equity.csv"];
+const FILES: [&str; 9] = [
+    "backtest.html",
+    "backtest.json",
+    "orders.csv",
+    "fills.csv",
+    "equity.csv",
+    "orders.parquet",
+    "fills.parquet",
+    "positions.parquet",
+    "equity.parquet",
+];
 
 /// Runs it.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    if let Some(Verb::Sample) = arguments.verb {
-        return terminal::print(BACKTEST_SAMPLE.trim_end());
+    match &arguments.verb {
+        Some(Verb::Sample { sweep }) => {
+            let sample = if *sweep { SWEEP_SAMPLE } else { BACKTEST_SAMPLE };
+            return terminal::print(sample.trim_end());
+        }
+        Some(Verb::Sweep(arguments)) => return sweep::run(arguments),
+        Some(Verb::Compare(arguments)) => return compare::run(arguments),
+        None => {}
     }
     let path = arguments.config.path("backtest")?;
     let mut file = BacktestFile::<Parameters>::read(path).map_err(failure)?;
@@ -108,8 +128,7 @@ fn run_file(
     strategy: OwnStrategy,
 ) -> Result<BacktestOutcome, Failure> {
     let mut progress = Progress::start();
-    let mut tell = |path: &Path| progress.tell(&format!("reading {}", path.display()));
-    let recordings = file.load(&mut tell).map_err(failure)?;
+    let recordings = load(file, &mut progress)?;
     let markets = file.markets(&recordings).map_err(failure)?;
     let times =
         || recordings.iter().flat_map(|it| it.rows().first().into_iter().chain(it.rows().last()));
@@ -130,12 +149,17 @@ fn run_file(
 fn write(out: &Path, outcome: &BacktestOutcome, report: &Report) -> Result<(), Failure> {
     let failed = |error: &dyn std::fmt::Display| Failure::run(&out.display().to_string(), error);
     let json = serde_json::to_string(report).map_err(|error| failed(&error))? + "\n";
+    let table = |table: io::Result<Vec<u8>>| table.map_err(|error| failed(&error));
     let contents = [
         page::html(report, outcome).into_bytes(),
         json.into_bytes(),
         csv::orders(outcome).into_bytes(),
         csv::fills(outcome).into_bytes(),
         csv::equity(outcome).into_bytes(),
+        table(parquet::orders(outcome))?,
+        table(parquet::fills(outcome))?,
+        table(parquet::positions(outcome))?,
+        table(parquet::equity(outcome))?,
     ];
     let named: Vec<_> = FILES.into_iter().zip(contents).collect();
     files::write_all(out, &named).map_err(|error| failed(&error))?;

@@ -3,20 +3,18 @@
 //! It reads the files and changes nothing; the gateway that writes them may go on.
 
 mod json;
+mod latencies;
+mod reading;
 mod show;
 
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use taut_journal::{JournalError, Recovered, Shown, read, writing_process};
+use taut_journal::writing_process;
 
 use crate::exit::Failure;
 use crate::terminal::print;
-
-/// How often a journal is read again that is written meanwhile.
-const READS_MAX: u32 = 5;
-/// How many executions are remembered, as the gateway does by default.
-const EXECUTIONS_MAX: usize = 65_536;
+use reading::read_all;
 
 /// Look at an order journal, and check it.
 #[derive(Subcommand, Debug)]
@@ -25,6 +23,7 @@ pub enum JournalVerb {
     Show(Show),
     /// Read and check all of a journal; exit code 1 when something in it cannot be believed.
     Check(Check),
+    Latencies(latencies::Arguments),
 }
 
 /// A journal, in detail.
@@ -64,6 +63,7 @@ pub fn run(what: &JournalVerb) -> Result<(), Failure> {
             }
         }
         JournalVerb::Check(Check { folder, json }) => check(folder, *json),
+        JournalVerb::Latencies(arguments) => latencies::run(arguments),
     }
 }
 
@@ -88,28 +88,5 @@ fn check(folder: &Path, is_json: bool) -> Result<(), Failure> {
         print(json::check(&found, writer))
     } else {
         print(show::check(&found, writer).trim_end())
-    }
-}
-
-/// Reads a journal. While somebody writes it, what looks damaged may be half of what is written
-/// at this moment: then it is read again.
-fn read_all(folder: &Path, visit: &mut dyn FnMut(&Shown)) -> Result<Recovered, Failure> {
-    let is_folder = std::fs::read_dir(folder).map(drop);
-    is_folder.map_err(|error| Failure::unreadable(folder, error))?;
-    let mut reads = 1;
-    loop {
-        match read(folder, EXECUTIONS_MAX, visit) {
-            Ok(found) if found.segments.is_empty() => {
-                let folder = folder.display();
-                return Err(Failure::Usage(format!("{folder}: no journal: no segment is there")));
-            }
-            Ok(found) => return Ok(found),
-            Err(JournalError::Damaged(_) | JournalError::File { .. })
-                if reads < READS_MAX && writing_process(folder).is_some() =>
-            {
-                reads += 1;
-            }
-            Err(error) => return Err(Failure::run(&folder.display().to_string(), error)),
-        }
     }
 }

@@ -3,8 +3,8 @@
 //! [`convert`] reads the files once to know what has to be known before the first row is written
 //! (`Survey`), and once more to write them.
 
-mod order;
-mod survey;
+pub(crate) mod order;
+pub(crate) mod survey;
 
 use std::fmt;
 use std::io::{self, Seek, Write};
@@ -180,7 +180,7 @@ pub fn convert(
 }
 
 /// A pipe has nothing for a second reading.
-fn check_file(file: &Path) -> Result<(), ConvertError> {
+pub(crate) fn check_file(file: &Path) -> Result<(), ConvertError> {
     match std::fs::metadata(file) {
         Ok(found) if !found.is_file() && !found.is_dir() => Err(ConvertError::Usage(format!(
             "{}: it would be read twice, and is no plain file; save it to one first",
@@ -220,14 +220,14 @@ fn empty(what: &Conversion) -> String {
 }
 
 /// Looks up now and then.
-struct Look<'a> {
-    watch: &'a mut dyn FnMut(Step) -> ControlFlow<()>,
-    reading: &'a Reading,
-    is_writing: bool,
+pub(crate) struct Look<'a> {
+    pub watch: &'a mut dyn FnMut(Step) -> ControlFlow<()>,
+    pub reading: &'a Reading,
+    pub is_writing: bool,
 }
 
 impl Look<'_> {
-    fn at(&mut self, rows: u64) -> Result<(), ConvertError> {
+    pub fn at(&mut self, rows: u64) -> Result<(), ConvertError> {
         if !rows.is_multiple_of(ROWS_A_LOOK) {
             return Ok(());
         }

@@ -65,9 +65,24 @@ impl HftRow {
         bytes
     }
 
+    /// The row with these bits in its fields.
+    pub(crate) const fn of_fields(fields: [u64; EVENT_FIELDS.len()]) -> Self {
+        let [ev, exch_ts, local_ts, px, qty, order_id, ival, fval] = fields;
+        Self {
+            ev,
+            exch_ts: exch_ts.cast_signed(),
+            local_ts: local_ts.cast_signed(),
+            px: f64::from_bits(px),
+            qty: f64::from_bits(qty),
+            order_id,
+            ival: ival.cast_signed(),
+            fval: f64::from_bits(fval),
+        }
+    }
+
     /// What it says, in ticks and lots, each rounded half away from zero; None for kinds that no
     /// book knows. What is no number becomes one that fits no row.
-    fn event(&self, tick: f64, lot: f64) -> Option<Event> {
+    pub(crate) fn event(&self, tick: f64, lot: f64) -> Option<Event> {
         let kind = match self.ev & 0xff {
             1 | 4 => RowKind::Level,
             2 => RowKind::Trade,
@@ -128,18 +143,7 @@ pub const EVENT_FIELDS: [(&str, FieldType); 8] = [
 pub fn read_rows(path: &Path) -> Result<Vec<HftRow>, FileError> {
     let table = Table::read(path, "data")?;
     let rows = table.select(EVENT_FIELDS)?;
-    Ok(rows
-        .map(|[ev, exch_ts, local_ts, px, qty, order_id, ival, fval]| HftRow {
-            ev,
-            exch_ts: exch_ts.cast_signed(),
-            local_ts: local_ts.cast_signed(),
-            px: f64::from_bits(px),
-            qty: f64::from_bits(qty),
-            order_id,
-            ival: ival.cast_signed(),
-            fval: f64::from_bits(fval),
-        })
-        .collect())
+    Ok(rows.map(HftRow::of_fields).collect())
 }
 
 /// Packs rows for a backtest, in an instrument's ticks and lots. What no book knows is left out,
@@ -148,10 +152,15 @@ pub fn read_rows(path: &Path) -> Result<Vec<HftRow>, FileError> {
 /// # Errors
 /// When rows are not in order or do not fit; the place is among those that are not left out.
 pub fn recording(rows: &[HftRow], tick: Price, lot: Qty) -> Result<Recording, BacktestError> {
-    let tick = tick.0 as f64 / Price::SCALE as f64;
-    let lot_units = lot.mantissa as f64 / 10f64.powi(i32::from(lot.decimals));
+    let (tick, lot_units) = steps(tick, lot);
     let events = rows.iter().filter_map(|row| row.event(tick, lot_units));
     Ok(Recording::new(events)?.with_lot(lot))
+}
+
+/// A tick and a lot as the floats that the format has.
+pub(crate) fn steps(tick: Price, lot: Qty) -> (f64, f64) {
+    let lot = lot.mantissa as f64 / 10f64.powi(i32::from(lot.decimals));
+    (tick.0 as f64 / Price::SCALE as f64, lot)
 }
 
 /// The rows of a latency file, `data` of an npz.

@@ -10,9 +10,11 @@
 //! | [`packets`] | IP, TCP and UDP headers before what sockets said |
 //! | [`npz`] | numpy's npz: structured arrays |
 //! | [`hft`] | hftbacktest's event and latency files, which are npz |
+//! | [`hlog`] | HdrHistogram's logs: how often each latency was |
 //! | [`rows`] | what all of them come to, one after the other |
 //!
-//! [`convert`] reads one format and writes another, in bounded memory.
+//! [`convert`] reads one format and writes another, in bounded memory; [`Recorded`] packs any of
+//! them for a backtest.
 //!
 //! What is wrong with a file is a [`FileError`]: one line that names the file, the place, the value
 //! and what to do.
@@ -25,12 +27,14 @@ pub mod dbn;
 mod error;
 mod float;
 pub mod hft;
+pub mod hlog;
 pub mod lobster;
 pub mod npz;
 pub mod packets;
 pub mod pcap;
 pub mod pcapng;
 mod read;
+mod recorded;
 pub mod rows;
 mod text;
 mod write;
@@ -40,7 +44,8 @@ pub use convert::{Conversion, ConvertError, Converted, Output, Step, convert};
 pub use error::FileError;
 pub use float::DECIMALS_MAX;
 pub use read::{ReadOptions, Source, midnight, open_rows};
-pub use write::Target;
+pub use recorded::{Recorded, record_npz};
+pub use write::{ParquetTable, ParquetType, ParquetValue, Target, latency_file};
 
 /// The lines of a text, from 1, without their ends; one empty line of an empty text.
 fn lines(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {

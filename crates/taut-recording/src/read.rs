@@ -3,6 +3,7 @@
 mod captures;
 mod csv;
 mod dbn;
+mod detect;
 mod events;
 mod files;
 mod lobster;

@@ -70,6 +70,13 @@ impl TextFile {
         Ok(Self { name, text, is_packed, line: Vec::new(), number: 0 })
     }
 
+    /// What the text begins with, before its first line is read.
+    pub(crate) fn begin(&mut self) -> Result<&[u8], FileError> {
+        let Self { name, text, .. } = self;
+        text.fill_buf()
+            .map_err(|error| FileError::whole(name, format!("it cannot be read ({error})")))
+    }
+
     /// Goes to the next line; false at the end.
     pub(crate) fn advance(&mut self) -> Result<bool, FileError> {
         self.line.clear();

@@ -9,6 +9,8 @@ use std::io::{Seek, Write};
 use std::rc::Rc;
 
 use crate::rows::{Reading, WriteError, WriteRows};
+pub use npz::latency_file;
+pub use parquet::{ParquetTable, ParquetType, ParquetValue};
 
 /// What rows become.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -69,20 +69,29 @@ mod feed;
 mod file;
 mod history;
 mod kernel;
+mod keys;
+mod load;
 mod orders;
 mod outcome;
 mod own_orders;
+mod points;
 mod statistics;
+mod sweep;
 #[cfg(test)]
 mod tests;
+mod ways;
 mod wire;
 
 pub use driver::{BacktestMarket, BacktestSettings, run};
-pub use file::{
-    BACKTEST_SAMPLE, BacktestFile, CompatKey, ExchangeKeys, FeeBasisKey, FillsKey, LatencyKeys,
-    QueueKey,
-};
+pub use file::{BACKTEST_SAMPLE, BacktestFile};
 pub use history::{FillRecord, Latencies, MARK_OUTS, OrderEnd, OrderRecord, Sample, Top};
+pub use keys::{
+    CompatKey, ExchangeKeys, FeeBasisKey, FillsKey, FormatKey, LatencyKeys, QueueKey, ReadingKeys,
+    VenueKeys,
+};
+pub use load::{Loaded, Loading};
 pub use outcome::{BacktestEnd, BacktestOutcome, InstrumentOutcome, Mean, OrderCounts};
 pub use own_orders::SimulatedExchange;
+pub use points::run_points;
 pub use statistics::Statistics;
+pub use sweep::{SWEEP_SAMPLE, Sweep, SweepPoint, SweepValue};

@@ -54,12 +54,7 @@ fn order_line(text: &mut String, outcome: &BacktestOutcome, order: &OrderRecord)
         OrderType::Limit => ("limit", price(instrument, order.tick)),
         OrderType::Market => ("market", String::new()),
     };
-    let time_in_force = match order.time_in_force {
-        TimeInForce::GoodTillCancel => "gtc",
-        TimeInForce::ImmediateOrCancel => "ioc",
-        TimeInForce::FillOrKill => "fok",
-        TimeInForce::Day => "day",
-    };
+    let time_in_force = time_in_force(order.time_in_force);
     let (ended, end) = order.ended.map_or((None, ""), |(at, end)| (Some(at), end.name()));
     let side = |top: fn(Top) -> i64| {
         order.top.map(|it| self::price(instrument, top(it))).unwrap_or_default()
@@ -112,7 +107,18 @@ fn instrument(outcome: &BacktestOutcome, id: InstrumentId) -> Option<&Instrument
     outcome.instruments.get(id.0 as usize).map(|it| &it.instrument)
 }
 
-const fn name(side: Side) -> &'static str {
+/// How long an order was to live, in a word.
+pub const fn time_in_force(time_in_force: TimeInForce) -> &'static str {
+    match time_in_force {
+        TimeInForce::GoodTillCancel => "gtc",
+        TimeInForce::ImmediateOrCancel => "ioc",
+        TimeInForce::FillOrKill => "fok",
+        TimeInForce::Day => "day",
+    }
+}
+
+/// A side in a word.
+pub const fn name(side: Side) -> &'static str {
     match side {
         Side::Buy => "buy",
         Side::Sell => "sell",

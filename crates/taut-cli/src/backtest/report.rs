@@ -8,7 +8,7 @@ use taut_types::Lots;
 
 /// A run. The order of the fields is the order of the keys, and part of the interface. Money is in
 /// the currency that the instruments are settled in.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Report {
     pub strategy: String,
     pub end: &'static str,
@@ -35,7 +35,7 @@ pub struct Report {
 }
 
 /// What became of orders.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Orders {
     pub sent: usize,
     pub traded: usize,
@@ -54,7 +54,7 @@ pub struct Orders {
 }
 
 /// Trades.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Fills {
     pub count: usize,
     pub maker: usize,
@@ -66,14 +66,14 @@ pub struct Fills {
 }
 
 /// The mean time on the way.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Latency {
     pub entry_ns_mean: Option<f64>,
     pub response_ns_mean: Option<f64>,
 }
 
 /// Against the middle of the market when the order left: above 0 is a loss.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Slippage {
     pub all: Option<f64>,
     pub maker: Option<f64>,

@@ -15,9 +15,9 @@ use crate::exit::Failure;
 /// files are read twice: once to know how the clocks differ, once to write. See docs/export.md.
 #[derive(Args, Debug)]
 pub struct Import {
-    /// What the files are
+    /// What the files are [default: as the first of them looks]
     #[arg(long, value_name = "FORMAT", value_parser = one_of(SOURCES))]
-    from: Files,
+    from: Option<Files>,
     /// The files, in the order of their times; plain, gzip, or zstd where it is DBN
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
@@ -132,7 +132,13 @@ pub enum ExportFormat {
 
 impl Import {
     pub fn conversion(&self) -> Result<Conversion, Failure> {
-        let Files::Rows(from) = self.from else { return Err(packets_alone()) };
+        let from = match (self.from, self.files.first()) {
+            (Some(Files::Rows(from)), _) => from,
+            (Some(Files::Packets), _) => return Err(packets_alone()),
+            (None, Some(first)) => Source::of(first)
+                .map_err(|error| Failure::Usage(format!("{error} (--from says what it is)")))?,
+            (None, None) => Source::Npz,
+        };
         self.reading.conversion(from, &self.files, Target::Npz, None)
     }
 }

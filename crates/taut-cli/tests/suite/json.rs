@@ -7,8 +7,10 @@ use crate::support::{Demo, TAUT};
 
 /// Each verb with `--json`, and the tests below `tests/tools` that run it. Each of them parses all
 /// of what it prints and has its keys looked at by `odd_json_keys`.
-const VERBS: [(&str, &str); 40] = [
+const VERBS: [(&str, &str); 43] = [
     ("backtest", "backtest.rs"),
+    ("backtest compare", "backtest.rs"),
+    ("backtest sweep", "backtest.rs"),
     ("bench waits", "channel/command.rs"),
     ("book verify", "book.rs"),
     ("demo", "../suite/outcome.rs"),
@@ -37,6 +39,7 @@ const VERBS: [(&str, &str); 40] = [
     ("ipc stat", "ipc.rs"),
     ("jitter", "jitter.rs"),
     ("journal check", "journal.rs"),
+    ("journal latencies", "journal.rs"),
     ("journal show", "journal.rs"),
     ("receive", "channel/command.rs"),
     ("record info", "../suite/replay.rs"),

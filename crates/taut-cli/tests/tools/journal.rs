@@ -130,3 +130,44 @@ fn a_check_says_what_stands_at_the_end_and_refuses_what_is_damaged_before() {
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("0000000001.journal at byte") && said.contains("damaged"), "{said}");
 }
+
+#[test]
+fn round_trips_become_the_latencies_of_a_backtest() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (journal, out) = (folder.path().join("journal"), folder.path().join("latency.npz"));
+    let settings = Settings { segment_bytes: 64 << 10, ..Settings::default() };
+    let id = |number| ClientOrderId::of(UserId(1), StrategyId(2), number);
+    let terms = OrderTerms::limit(InstrumentId(3), Side::Buy, Price(585_330_000_000), Lots(18));
+    let create = |number| Entry::Create { order: id(number), tag: 0, terms };
+    let request = |number, version| RequestId { order: id(number), version };
+    let acknowledged =
+        |number| Entry::Acknowledged { request: request(number, 1), venue_id: VenueId::NONE };
+    {
+        let mut journal = Journal::open(&journal, settings).expect("the journal");
+        for (time, entry) in [
+            (1_000, create(1)),
+            (1_100, create(2)),
+            (1_400, acknowledged(1)),
+            (1_900, acknowledged(2)),
+            (2_000, Entry::Cancel { request: request(1, 2) }),
+            (2_010, create(3)),
+            (2_020, Entry::Rejected { request: request(3, 1), reason: 1 }),
+            (2_500, Entry::Cancelled { request: request(1, 2) }),
+            // Unasked, and without an answer.
+            (2_600, Entry::Cancelled { request: request(2, 0) }),
+            (2_700, create(4)),
+        ] {
+            journal.writer.append(Nanos(time), &entry).expect("room");
+        }
+    }
+    let words = ["latencies", "--json", "-o", out.to_str().expect("a path")];
+    let told: Value = serde_json::from_str(&text(&words, &journal)).expect("JSON");
+    assert_eq!((&told["round_trips"], &told["rejected"]), (&3.into(), &1.into()));
+    assert_eq!((&told["unanswered"], &told["overtaken"]), (&1.into(), &0.into()));
+    let rows = taut_recording::hft::read_latencies(&out).expect("latencies");
+    let times: Vec<_> =
+        rows.iter().map(|it| (it.request_at, it.exchange_at, it.response_at)).collect();
+    assert_eq!(times, [(1_000, 1_200, 1_400), (1_100, 1_500, 1_900), (2_000, 2_250, 2_500)]);
+    let again = taut(&words, &journal);
+    assert_eq!(again.status.code(), Some(2), "it is there already");
+}

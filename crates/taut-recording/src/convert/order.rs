@@ -15,7 +15,7 @@ use crate::FileError;
 use crate::rows::{ReadRows, Row, Seen};
 
 /// Rows in both orders.
-pub(super) struct TwoOrders<R> {
+pub(crate) struct TwoOrders<R> {
     rows: R,
     shift: i64,
     exchange: Waiting,
@@ -25,7 +25,7 @@ pub(super) struct TwoOrders<R> {
 
 impl<R: ReadRows> TwoOrders<R> {
     /// The rows of which this is the survey, their local times later by `shift`.
-    pub(super) fn new(rows: R, survey: &Survey, shift: i64) -> Self {
+    pub(crate) fn new(rows: R, survey: &Survey, shift: i64) -> Self {
         let [exchange, local] = survey.lateness.map(Waiting::new);
         Self { rows, shift, exchange, local, has_ended: false }
     }

@@ -6,7 +6,7 @@ use crate::rows::{Row, decimals_of};
 
 /// What a first reading of some rows finds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Survey {
+pub(crate) struct Survey {
     /// How many there are.
     pub rows: u64,
     /// The decimals that every quantity fits in.

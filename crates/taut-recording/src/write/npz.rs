@@ -4,10 +4,11 @@
 //! a block of its own that is stored, at the beginning of the packed bytes (RFC 1951, section
 //! 3.2.4), and is set right when all rows are packed behind it.
 
-use std::io::{Seek, SeekFrom, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 
 use flate2::write::DeflateEncoder;
 use flate2::{Compression, Crc};
+use taut_backtest::LatencyRow;
 use taut_types::{Price, Side};
 
 use crate::float;
@@ -41,7 +42,7 @@ impl<W: Write + Seek> NpzWriter<W> {
         })?;
         out.write_all(&zip::local(NAME, &zip::Sizes::default()))?;
         let data_at = out.stream_position()?;
-        out.write_all(&stored(&header(0)))?;
+        out.write_all(&stored(&header(EVENT_FIELDS, 0)))?;
         let packed = DeflateEncoder::new(out, Compression::new(LEVEL));
         Ok(Self { packed, crc: Crc::new(), rows: 0, block: Vec::new(), start, data_at })
     }
@@ -66,7 +67,7 @@ impl<W: Write + Seek> WriteRows for NpzWriter<W> {
         let Self { packed, crc: rows_crc, rows, start, data_at, .. } = *self;
         let mut out = packed.finish()?;
         let end = out.stream_position()?;
-        let header = header(rows);
+        let header = header(EVENT_FIELDS, rows);
         let mut crc = Crc::new();
         crc.update(&header);
         crc.combine(&rows_crc);
@@ -104,9 +105,38 @@ fn hft_row(row: &Row) -> HftRow {
     }
 }
 
+/// An npz file of measured order latencies, as hftbacktest has them and [`read_latencies`] reads
+/// them: three times and a field that is free, 32 bytes a row.
+///
+/// [`read_latencies`]: crate::hft::read_latencies
+///
+/// # Errors
+/// None of what is written to memory.
+pub fn latency_file(rows: &[LatencyRow]) -> io::Result<Vec<u8>> {
+    let fields = ["req_ts", "exch_ts", "resp_ts", "_padding"].map(|name| (name, FieldType::Signed));
+    let mut array = header(fields, rows.len() as u64);
+    for row in rows {
+        for time in [row.request_at, row.exchange_at, row.response_at, 0] {
+            array.extend_from_slice(&time.to_le_bytes());
+        }
+    }
+    let mut packed = DeflateEncoder::new(Vec::new(), Compression::new(LEVEL));
+    packed.write_all(&array)?;
+    let packed = packed.finish()?;
+    let mut crc = Crc::new();
+    crc.update(&array);
+    let sizes =
+        zip::Sizes { crc: crc.sum(), packed: packed.len() as u64, bytes: array.len() as u64 };
+    let mut file = zip::local(NAME, &sizes);
+    file.extend_from_slice(&packed);
+    let directory = zip::directory(NAME, &sizes, file.len() as u64);
+    file.extend_from_slice(&directory);
+    Ok(file)
+}
+
 /// The npy header of so many rows (numpy's `lib/format.py`, version 1).
-fn header(rows: u64) -> Vec<u8> {
-    let fields = EVENT_FIELDS.map(|(name, kind)| {
+fn header<const N: usize>(fields: [(&str, FieldType); N], rows: u64) -> Vec<u8> {
+    let fields = fields.map(|(name, kind)| {
         let kind = match kind {
             FieldType::Unsigned => "<u8",
             FieldType::Signed => "<i8",
@@ -137,9 +167,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn latencies_are_read_as_they_were_written() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("x.npz");
+        let row = |at| LatencyRow { request_at: at, exchange_at: at + 1, response_at: at + 9 };
+        let rows: Vec<_> = (0..9).map(row).collect();
+        std::fs::write(&path, latency_file(&rows).expect("bytes")).expect("a file");
+        assert_eq!(crate::hft::read_latencies(&path), Ok(rows));
+    }
+
+    #[test]
     fn the_header_has_room_for_every_number_of_rows() {
         for rows in [0, 1, 491_973, u64::MAX] {
-            let header = header(rows);
+            let header = header(EVENT_FIELDS, rows);
             let text = String::from_utf8_lossy(&header);
             assert_eq!(header.len() % 64, 0);
             assert!(text.contains(&format!("({rows},), }}")) && text.ends_with('\n'), "{text}");

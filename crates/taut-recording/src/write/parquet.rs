@@ -5,29 +5,26 @@
 
 mod encoding;
 mod metadata;
+mod pages;
+mod table;
 mod thrift;
 
 use std::io::Write;
 use std::rc::Rc;
 
-use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use taut_types::{Price, Side};
 
 use crate::rows::{Kind, Reading, Row, WriteError, WriteRows, mantissa};
-use encoding::{Dictionary, bit_width, hybrid};
-use metadata::{Chunk, Column, Group, PageKind, footer, page_header};
+use encoding::Dictionary;
+use metadata::{Column, Group, MAGIC, footer};
+use pages::{Pages, ROWS};
+pub use table::{ParquetTable, ParquetType, ParquetValue};
 
-/// What a file begins and ends with.
-const MAGIC: &[u8; 4] = b"PAR1";
-/// Rows of a group.
-const ROWS: usize = 131_072;
-/// Values of a page: a reader that looks for a few rows unpacks no more than their pages.
-const PAGE_VALUES: usize = 16_384;
 /// The exchange's side learns of the row; ours does.
 const EXCHANGE: i64 = 1;
 const LOCAL: i64 = 2;
 
-const COLUMNS: [Column; 9] = [
+static COLUMNS: [Column; 9] = [
     Column::timestamp("exch_ts"),
     Column::timestamp("local_ts"),
     Column::integer("kind", 8, false),
@@ -46,7 +43,7 @@ pub(super) struct ParquetWriter<W> {
     quantity_decimals: u8,
     reading: Rc<Reading>,
     /// The rows of the group that is not written yet.
-    values: [Vec<i64>; COLUMNS.len()],
+    values: [Vec<i64>; 9],
     groups: Vec<Group>,
     dictionary: Dictionary,
 }
@@ -76,7 +73,7 @@ impl<W: Write> ParquetWriter<W> {
     fn write_group(&mut self) -> Result<(), WriteError> {
         let mut group = Group { rows: self.rows() as u64, chunks: Vec::new() };
         for (column, values) in COLUMNS.iter().zip(&mut self.values) {
-            let pages = Pages::of(column, values, &mut self.dictionary);
+            let pages = Pages::of(column, values, None, &[], &mut self.dictionary);
             let chunk = pages.chunk(self.at);
             self.out.write_all(&pages.bytes)?;
             self.at += pages.bytes.len() as u64;
@@ -145,71 +142,6 @@ impl<W: Write> WriteRows for ParquetWriter<W> {
         }
         self.out.flush()?;
         Ok(())
-    }
-}
-
-/// The pages of a column's values in a group.
-struct Pages {
-    bytes: Vec<u8>,
-    /// Where the first page of values begins, behind that of a dictionary.
-    data_at: usize,
-    is_dictionary: bool,
-    values: u64,
-    /// Bytes as if nothing were packed.
-    unpacked: u64,
-    bounds: Option<(i64, i64)>,
-}
-
-impl Pages {
-    /// With a dictionary where that is smaller.
-    fn of(column: &Column, values: &[i64], dictionary: &mut Dictionary) -> Self {
-        dictionary.fill(values);
-        let distinct = dictionary.values();
-        let width = bit_width(distinct.len());
-        let plain = column.value_bytes();
-        let with = distinct.len() * plain + values.len() * usize::from(width) / 8;
-        let is_dictionary = with < values.len() * plain;
-        let bounds = values.iter().min().zip(values.iter().max()).map(|(a, b)| (*a, *b));
-        let mut pages = Self {
-            bytes: Vec::new(),
-            data_at: 0,
-            is_dictionary,
-            values: values.len() as u64,
-            unpacked: 0,
-            bounds: bounds.filter(|_| column.has_bounds()),
-        };
-        if !is_dictionary {
-            for page in values.chunks(PAGE_VALUES) {
-                pages.push(PageKind::Plain, page.len(), &column.plain(page));
-            }
-            return pages;
-        }
-        pages.push(PageKind::Dictionary, distinct.len(), &column.plain(distinct));
-        pages.data_at = pages.bytes.len();
-        for page in dictionary.indices().chunks(PAGE_VALUES) {
-            pages.push(PageKind::Indices, page.len(), &hybrid(page, width));
-        }
-        pages
-    }
-
-    fn push(&mut self, kind: PageKind, values: usize, body: &[u8]) {
-        let packed = compress_to_vec(body, CompressionLevel::Fastest);
-        let header = page_header(kind, values, body.len(), packed.len());
-        self.unpacked += (header.len() + body.len()) as u64;
-        self.bytes.extend_from_slice(&header);
-        self.bytes.extend_from_slice(&packed);
-    }
-
-    /// What the directory says of them, which begin at this byte of the file.
-    fn chunk(&self, at: u64) -> Chunk {
-        Chunk {
-            dictionary_at: self.is_dictionary.then_some(at),
-            data_at: at + self.data_at as u64,
-            values: self.values,
-            unpacked: self.unpacked,
-            packed: self.bytes.len() as u64,
-            bounds: self.bounds,
-        }
     }
 }
 

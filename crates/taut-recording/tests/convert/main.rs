@@ -2,6 +2,7 @@
 
 mod hostile;
 mod made;
+mod recorded;
 mod referees;
 mod trips;
 mod whole;

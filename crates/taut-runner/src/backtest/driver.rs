@@ -67,6 +67,8 @@ pub struct BacktestSettings {
     pub timer: Nanos,
     /// How often the run is valued.
     pub sample: Nanos,
+    /// Whether the strategy is told of each order of the market, where a recording has them.
+    pub market_orders: bool,
 }
 
 impl Default for BacktestSettings {
@@ -76,6 +78,7 @@ impl Default for BacktestSettings {
             orders: 1 << 16,
             timer: Nanos::from_millis(1),
             sample: Nanos::from_secs(10),
+            market_orders: false,
         }
     }
 }
@@ -184,7 +187,7 @@ impl<'m, 'r, S: Strategy> World<'m, 'r, S> {
         let history = History::new(terms.collect(), start, settings.sample);
         let locals = recordings().map(|it| Local { rows: it.rows(), next: 0, told: 0 }).collect();
         let feed: Vec<_> = instruments.iter().copied().zip(recordings()).collect();
-        let feed = RecordedFeed::new(&feed);
+        let feed = RecordedFeed::new(&feed, settings.market_orders);
         let feed = feed.map_err(|error| RunnerError::Settings(error.to_string()))?;
         let link = Link::at(start);
         let mut gateway = open_gateway(settings, &instruments, feed, &link, make(start), regions)?;

@@ -5,8 +5,9 @@ use std::ops::RangeInclusive;
 use taut_backtest::{BacktestError, FlatBook, Market as _, OrderLevels, Recording, Row, RowKind};
 use taut_book::LevelBook;
 use taut_market_data::{
-    BestPrices, Context, Event, EventKind, FeedCounters, FeedHandler, FeedRequest, InstrumentKey,
-    LevelPlace, LevelUpdate, MarketSink, SequenceRange, Soundness, Source, Staleness, Trade,
+    Batch, BestPrices, BookOrder, Context, Event, EventKind, FeedCounters, FeedHandler,
+    FeedRequest, InstrumentKey, LevelPlace, LevelUpdate, MarketSink, ReduceReason, SequenceRange,
+    Soundness, Source, Staleness, Trade,
 };
 use taut_types::{
     Instrument, InstrumentId, Lots, Nanos, OrderId, Price, SequenceNumber, Side, Symbol,
@@ -38,6 +39,10 @@ struct Market<'r> {
     bests: [Option<i64>; 2],
     /// Trades are told by rows of their own, and not by the fills of what rested.
     has_trades: bool,
+    /// Orders are told one by one, too.
+    tells_orders: bool,
+    /// The order that traded last: its next row says what is left of it.
+    traded: Option<usize>,
     is_sound: bool,
     told: BestPrices,
 }
@@ -118,20 +123,24 @@ impl Frame {
 }
 
 impl<'r> RecordedFeed<'r> {
-    /// Of these instruments, numbered by their places. Goes through all rows once, to know how many
-    /// events an instant has at the most.
+    /// Of these instruments, numbered by their places; with `tells_orders` each order of a
+    /// recording that has them is told. Goes through all rows once, to know how many events an
+    /// instant has at the most.
     ///
     /// # Errors
     /// When prices span too many ticks.
-    pub fn new(markets: &[(Instrument, &'r Recording)]) -> Result<Self, BacktestError> {
+    pub fn new(
+        markets: &[(Instrument, &'r Recording)],
+        tells_orders: bool,
+    ) -> Result<Self, BacktestError> {
         let (mut all, mut most) = (Vec::with_capacity(markets.len()), 0);
         for (instrument, recording) in markets {
-            let counted = Market::new(instrument, recording)?.most_at_once();
+            let counted = Market::new(instrument, recording, tells_orders)?.most_at_once();
             most = most.max(counted);
-            all.push(Market::new(instrument, recording)?);
+            all.push(Market::new(instrument, recording, tells_orders)?);
         }
-        // An instant has the soundness and the top of the book, too.
-        let events_max = most + 2;
+        // An instant has the soundness, a list of no orders and the top of the book, too.
+        let events_max = most + 4;
         let received = Nanos::ZERO;
         Ok(Self { markets: all, events_max, applied: 0, malformed: 0, received })
     }
@@ -193,7 +202,11 @@ impl<'s, S: MarketSink> Teller<'s, S> {
 }
 
 impl<'r> Market<'r> {
-    fn new(instrument: &Instrument, recording: &'r Recording) -> Result<Self, BacktestError> {
+    fn new(
+        instrument: &Instrument,
+        recording: &'r Recording,
+        tells_orders: bool,
+    ) -> Result<Self, BacktestError> {
         let is_trade = |row: &Row| row.is_local() && row.kind() == RowKind::Trade;
         Ok(Self {
             rows: recording.rows(),
@@ -205,6 +218,8 @@ impl<'r> Market<'r> {
             book: LevelBook::with_capacity(levels_of(recording).max(1)),
             bests: [None; 2],
             has_trades: recording.rows().iter().any(is_trade),
+            tells_orders: tells_orders && recording.orders() > 0,
+            traded: None,
             is_sound: false,
             told: BestPrices::default(),
         })
@@ -237,6 +252,9 @@ impl<'r> Market<'r> {
             }
             _ => {}
         }
+        if self.tells_orders {
+            self.tell_order(row, to);
+        }
         self.view.take(row);
         Side::BOTH.into_iter().for_each(|side| self.follow_best(side, to));
         // An order is of the side on which it came.
@@ -244,6 +262,50 @@ impl<'r> Market<'r> {
         for (side, tick) in was.into_iter().chain(named) {
             self.show(side, tick, to);
         }
+    }
+
+    /// What a row does to an order, which stands as it was before. Orders are called by their
+    /// numbers in the recording, from 1.
+    fn tell_order(&mut self, row: &Row, to: &mut Teller<'_, impl MarketSink>) {
+        let View::Orders(orders) = &self.view else { return };
+        let id = |number: usize| OrderId(number as u64 + 1);
+        let order_id = id(row.order());
+        let was = orders.resting(row);
+        let order = |side, row: &Row| {
+            let (price, lots) = (self.price(row.tick()), Lots(row.lots()));
+            BookOrder { order_id, side, price, lots, priority: 0 }
+        };
+        match (row.kind(), was) {
+            (RowKind::Add, None) => {
+                let side = row.side().filter(|_| row.lots() > 0);
+                side.into_iter().for_each(|side| to.tell(EventKind::OrderAdd(order(side, row))));
+            }
+            (RowKind::Modify, Some((side, tick, lots))) if row.lots() > 0 => {
+                let (by, is_smaller) = (lots - row.lots(), lots > row.lots());
+                let reason = match self.traded == Some(row.order()) {
+                    true => ReduceReason::Execution,
+                    false => ReduceReason::Cancel,
+                };
+                let (by, remaining) = (Lots(by), Lots(row.lots()));
+                to.tell(match tick == row.tick() && is_smaller {
+                    true => EventKind::OrderReduce { order_id, side, by, remaining, reason },
+                    false => EventKind::OrderChange(order(side, row)),
+                });
+            }
+            (RowKind::Modify | RowKind::Cancel, Some((side, ..))) => {
+                to.tell(EventKind::OrderDelete { order_id, side });
+            }
+            (RowKind::Clear, _) => {
+                let cleared = Side::BOTH.into_iter();
+                for side in cleared.filter(|one| row.side().is_none_or(|side| side == *one)) {
+                    for number in orders.numbers(side) {
+                        to.tell(EventKind::OrderDelete { order_id: id(number), side });
+                    }
+                }
+            }
+            _ => {}
+        }
+        self.traded = (row.kind() == RowKind::Fill).then_some(row.order());
     }
 
     /// The best of a side may be another one: what is better is not shown any more, and what was
@@ -325,6 +387,11 @@ impl<'r> FeedHandler for RecordedFeed<'r> {
             teller.exchange_time = Nanos(row.exchange_at());
             if !std::mem::replace(&mut market.is_sound, true) {
                 teller.tell(EventKind::Book(Soundness::Sound));
+                if market.tells_orders {
+                    // No order is known before the first.
+                    teller.tell(EventKind::Begin(Batch::Orders));
+                    teller.tell(EventKind::End { is_final: true });
+                }
             }
             market.take(row, &mut teller);
         }

@@ -4,148 +4,21 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
-use taut_backtest::{
-    Chance, Compat, ConstantLatency, EngineExchange, Exchange, ExchangeSide, FeeBasis, Fees,
-    FillModel, InterpolatedLatency, Latency, LevelExchange, OrderExchange, Probability, Recording,
-    RiskAverse, RowKind,
-};
-use taut_gateway::Strategy;
-use taut_recording::hft;
+use serde::de::{DeserializeOwned, IgnoredAny};
+use taut_recording::midnight;
 use taut_types::{Instrument, Nanos};
 use toml::Table;
 
-use super::driver::{BacktestMarket, BacktestSettings, run};
-use super::outcome::BacktestOutcome;
-use super::own_orders::SimulatedExchange;
+use super::driver::BacktestSettings;
+use super::keys::{ExchangeKeys, LatencyKeys, ReadingKeys, VenueKeys};
 use crate::error::RunnerError;
 use crate::mistakes::{self, FileSettings, Mistake};
-use crate::reading;
 use crate::service::{GatewayRisk, SymbolRule, risk_of};
-use crate::settings::{InstrumentSettings, build_fees, build_instruments};
+use crate::settings::{InstrumentSettings, build_instruments};
 use crate::start::NoParameters;
 
 /// A backtest's file with every key, for people to start from.
 pub const BACKTEST_SAMPLE: &str = include_str!("sample.toml");
-
-/// How own orders stand among the others at their price.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum QueueKey {
-    /// Over levels: nobody before them leaves but by a trade.
-    RiskAverse,
-    /// Over levels: who leaves stood behind them by a power of what stands behind and before.
-    Power,
-    /// The same, of what stands behind and of all.
-    Power2,
-    /// The same, of what stands before and of all.
-    Power3,
-    /// As `power`, by the logarithm.
-    Log,
-    /// As `power2`, by the logarithm.
-    Log2,
-    /// Over orders one by one: they stand in the market's own queues.
-    Fifo,
-    /// Over orders one by one: in taut's own engine, which plays the recorded orders with theirs
-    /// among them, so that what they take is gone for the market.
-    Engine,
-}
-
-impl QueueKey {
-    /// Its name.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::RiskAverse => "risk-averse",
-            Self::Power => "power",
-            Self::Power2 => "power2",
-            Self::Power3 => "power3",
-            Self::Log => "log",
-            Self::Log2 => "log2",
-            Self::Fifo => "fifo",
-            Self::Engine => "engine",
-        }
-    }
-}
-
-/// How much of an order trades.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum FillsKey {
-    /// All of it or nothing.
-    Whole,
-    /// What there is for it.
-    #[default]
-    Partial,
-}
-
-/// Whose exchange it is to be like.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum CompatKey {
-    /// An exchange.
-    #[default]
-    None,
-    /// The one of hftbacktest, row for row.
-    HftBacktest,
-}
-
-/// What fees are a part of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum FeeBasisKey {
-    /// Of the worth of a trade.
-    #[default]
-    Value,
-    /// So much for a quantity of 1.
-    Quantity,
-    /// So much for each trade.
-    Fill,
-}
-
-/// `[exchange]`: the rules of the simulated exchange.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct ExchangeKeys {
-    /// How own orders stand among the others at their price; without it "fifo" over orders one by
-    /// one and "risk-averse" over levels.
-    pub queue: Option<QueueKey>,
-    /// The exponent of "power", "power2" and "power3".
-    pub exponent: f64,
-    /// How much of an order trades.
-    pub fills: FillsKey,
-    /// Whose exchange it is to be like.
-    pub compat: CompatKey,
-    /// What the fees of the instruments are a part of.
-    pub fee_basis: FeeBasisKey,
-}
-
-impl Default for ExchangeKeys {
-    fn default() -> Self {
-        Self {
-            queue: None,
-            exponent: 2.0,
-            fills: FillsKey::Partial,
-            compat: CompatKey::None,
-            fee_basis: FeeBasisKey::Value,
-        }
-    }
-}
-
-/// `[latency]`: how long requests and responses are on their way.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct LatencyKeys {
-    /// From sending a request to the exchange, in nanoseconds.
-    pub entry_ns: Option<u32>,
-    /// From a change at the exchange to us, in nanoseconds.
-    pub response_ns: Option<u32>,
-    /// Measured round trips in their place: hftbacktest's file of order latencies (npz).
-    pub file: Option<PathBuf>,
-}
-
-/// What both are where the file says nothing: half a millisecond.
-const LATENCY_NS: u32 = 500_000;
 
 /// A backtest's settings, with `P` for the strategy's own `[parameters]`. All that a file can say
 /// ([`BACKTEST_SAMPLE`]):
@@ -161,10 +34,14 @@ pub struct BacktestFile<P = NoParameters> {
     pub instruments: Vec<InstrumentSettings>,
     /// The recordings of each instrument by its symbol, in the order of their times.
     pub data: BTreeMap<String, Vec<PathBuf>>,
+    /// What the recordings do not say themselves.
+    pub reading: ReadingKeys,
     /// The rules of the simulated exchange.
     pub exchange: ExchangeKeys,
     /// How long requests and responses are on their way.
     pub latency: LatencyKeys,
+    /// Where instruments have other ones.
+    pub venues: Vec<VenueKeys>,
     /// Pre-trade limits, as in a gateway's file.
     pub risk: GatewayRisk,
     /// Limits of orders by instrument, as in a gateway's file.
@@ -175,6 +52,8 @@ pub struct BacktestFile<P = NoParameters> {
     pub timer_ms: u32,
     /// How often the run is valued, in milliseconds.
     pub sample_ms: u32,
+    /// Whether the strategy is told of each order of the market, where a recording has them.
+    pub market_orders: bool,
     /// The strategy's own.
     pub parameters: P,
 }
@@ -187,9 +66,13 @@ struct Keys<P> {
     #[serde(default)]
     data: BTreeMap<String, Vec<PathBuf>>,
     #[serde(default)]
+    reading: ReadingKeys,
+    #[serde(default)]
     exchange: ExchangeKeys,
     #[serde(default)]
     latency: LatencyKeys,
+    #[serde(default)]
+    venues: Vec<VenueKeys>,
     #[serde(default)]
     risk: GatewayRisk,
     #[serde(default)]
@@ -200,7 +83,12 @@ struct Keys<P> {
     timer_ms: u32,
     #[serde(default = "sample_ms")]
     sample_ms: u32,
+    #[serde(default)]
+    market_orders: bool,
     parameters: Option<P>,
+    /// What a sweep goes through; a single run does without.
+    #[serde(default, rename = "sweep")]
+    _sweep: IgnoredAny,
 }
 
 const fn orders() -> usize {
@@ -219,23 +107,29 @@ impl<P: DeserializeOwned> TryFrom<Keys<P>> for BacktestFile<P> {
     type Error = String;
 
     fn try_from(keys: Keys<P>) -> Result<Self, String> {
-        let Keys { instruments, data, exchange, latency, risk, symbols, .. } = keys;
+        let Keys { instruments, data, reading, exchange, latency, venues, .. } = keys;
+        let Keys { risk, symbols, market_orders, .. } = keys;
         let Keys { orders, timer_ms, sample_ms, parameters, .. } = keys;
         let parameters = match parameters {
             Some(parameters) => parameters,
             // As if the table were there and empty.
-            None => reading::parsed(Table::new()).map_err(|e| format!("[parameters]: {e}"))?,
+            None => {
+                crate::reading::parsed(Table::new()).map_err(|e| format!("[parameters]: {e}"))?
+            }
         };
         Ok(Self {
             instruments,
             data,
+            reading,
             exchange,
             latency,
+            venues,
             risk,
             symbols,
             orders,
             timer_ms,
             sample_ms,
+            market_orders,
             parameters,
         })
     }
@@ -243,7 +137,10 @@ impl<P: DeserializeOwned> TryFrom<Keys<P>> for BacktestFile<P> {
 
 impl<P: DeserializeOwned> FileSettings for BacktestFile<P> {
     fn start_paths_at(&mut self, folder: &Path) {
-        let files = self.data.values_mut().flatten().chain(&mut self.latency.file);
+        let venues = self.venues.iter_mut().filter_map(|venue| venue.latency.as_mut());
+        let latencies = venues.chain([&mut self.latency]);
+        let measured = latencies.flat_map(|it| it.file.iter_mut().chain(&mut it.histogram));
+        let files = self.data.values_mut().flatten().chain(measured);
         files.for_each(|file| *file = folder.join(&file));
     }
 
@@ -268,29 +165,12 @@ impl<P: DeserializeOwned> FileSettings for BacktestFile<P> {
                 found.push(Mistake::told(&format!("data.{symbol}"), text));
             }
         }
-        let ExchangeKeys { exponent, .. } = self.exchange;
-        if !(exponent > 0.0 && exponent <= 100.0) {
-            found.push(Mistake::new("exchange.exponent", exponent, "above 0 and at most 100"));
+        if let Some(date) = self.reading.date.as_ref().filter(|date| midnight(date).is_none()) {
+            found.push(Mistake::new("reading.date", date, "a day such as 2012-06-21"));
         }
-        if self.exchange.queue == Some(QueueKey::Engine) {
-            let must_be = "left out with exchange.queue = \"engine\", which fills in parts";
-            if self.exchange.fills == FillsKey::Whole {
-                found.push(Mistake::new("exchange.fills", "whole", must_be));
-            }
-            if self.exchange.compat == CompatKey::HftBacktest {
-                let must_be =
-                    "left out with exchange.queue = \"engine\", which hftbacktest has not";
-                found.push(Mistake::new("exchange.compat", "hftbacktest", must_be));
-            }
-        }
-        if let (Some(_), Some(entry)) = (&self.latency.file, self.latency.entry_ns) {
-            let must_be = "left out beside latency.file, which says it";
-            found.push(Mistake::new("latency.entry_ns", entry, must_be));
-        }
-        if let (Some(_), Some(response)) = (&self.latency.file, self.latency.response_ns) {
-            let must_be = "left out beside latency.file, which says it";
-            found.push(Mistake::new("latency.response_ns", response, must_be));
-        }
+        found.extend(self.exchange.mistakes("exchange"));
+        found.extend(self.latency.mistakes("latency"));
+        found.extend(self.venue_mistakes());
         if !(1..=1 << 24).contains(&self.orders) {
             found.push(Mistake::new("orders", self.orders, "from 1 to 16777216"));
         }
@@ -320,6 +200,52 @@ impl<P> BacktestFile<P> {
             found.push(Mistake::told(&key, text));
         }
         found
+    }
+
+    /// An instrument is traded at one venue, and each venue has another name.
+    fn venue_mistakes(&self) -> Vec<Mistake> {
+        let mut found = Vec::new();
+        let mut told = |key: &str, text: String| found.push(Mistake::told(key, text));
+        for (at, venue) in self.venues.iter().enumerate() {
+            let key = format!("venues[{at}]");
+            let before = self.venues.get(..at).unwrap_or_default();
+            if venue.name.is_empty() || before.iter().any(|it| it.name == venue.name) {
+                let key = format!("{key}.name");
+                let text = format!("{key} = {:?}: each venue has a name of its own", venue.name);
+                told(&key, text);
+            }
+            for symbol in &venue.symbols {
+                let key = format!("{key}.symbols");
+                if self.instruments.iter().all(|it| it.symbol != *symbol) {
+                    told(&key, format!("{key}: no instrument has the symbol {symbol}"));
+                }
+                if let Some(other) = before.iter().find(|it| it.symbols.contains(symbol)) {
+                    told(&key, format!("{key}: {symbol} is traded at {} already", other.name));
+                }
+            }
+        }
+        for (at, venue) in self.venues.iter().enumerate() {
+            let key = |what: &str| format!("venues[{at}].{what}");
+            let exchange = venue.exchange.map(|it| it.mistakes(&key("exchange")));
+            let latency = venue.latency.as_ref().map(|it| it.mistakes(&key("latency")));
+            found.extend(exchange.into_iter().chain(latency).flatten());
+        }
+        found
+    }
+
+    /// The rules of what is traded under a symbol.
+    pub(super) fn exchange_of(&self, symbol: &str) -> ExchangeKeys {
+        self.venue_of(symbol).and_then(|venue| venue.exchange).unwrap_or(self.exchange)
+    }
+
+    /// How long its requests and responses are on their way.
+    pub(super) fn latency_of(&self, symbol: &str) -> &LatencyKeys {
+        let venue = self.venue_of(symbol).and_then(|venue| venue.latency.as_ref());
+        venue.unwrap_or(&self.latency)
+    }
+
+    fn venue_of(&self, symbol: &str) -> Option<&VenueKeys> {
+        self.venues.iter().find(|venue| venue.symbols.iter().any(|it| it == symbol))
     }
 
     /// The sum of money in several currencies is none.
@@ -400,146 +326,6 @@ impl<P> BacktestFile<P> {
         Ok(())
     }
 
-    /// Reads the recordings of the instruments, in the instruments' order; `tell` is told of each
-    /// file before it is read.
-    ///
-    /// # Errors
-    /// What is wrong with a file, or that an instrument has none.
-    pub fn load(&self, tell: &mut dyn FnMut(&Path)) -> Result<Vec<Recording>, RunnerError> {
-        let instruments = self.built()?;
-        let mut recordings = Vec::with_capacity(instruments.len());
-        for instrument in &instruments {
-            let symbol = instrument.symbol();
-            let files = self.data.get(symbol.as_str()).filter(|files| !files.is_empty());
-            let files = files.ok_or_else(|| {
-                let text = format!(
-                    "data.{symbol}: no recording is named; name its files in [data], or with \
-                     --data {symbol}=FILE"
-                );
-                RunnerError::Settings(text)
-            })?;
-            let mut rows = Vec::new();
-            for file in files {
-                tell(file);
-                let read = hft::read_rows(file);
-                rows.extend(read.map_err(|error| RunnerError::Settings(error.to_string()))?);
-            }
-            let recording = hft::recording(&rows, instrument.tick(), instrument.lot());
-            let recording = recording.map_err(|error| {
-                let names: Vec<_> = files.iter().map(|it| it.display().to_string()).collect();
-                RunnerError::Settings(format!("{}: {error}", names.join(" and ")))
-            })?;
-            self.check_queue(&recording, &files[0])?;
-            recordings.push(recording);
-        }
-        Ok(recordings)
-    }
-
-    /// A queue of orders needs orders, and one over levels levels.
-    fn check_queue(&self, recording: &Recording, file: &Path) -> Result<(), RunnerError> {
-        let Some(queue) = self.exchange.queue else { return Ok(()) };
-        let has_orders = recording.orders() > 0;
-        let has_levels = recording.rows().iter().any(|row| row.kind() == RowKind::Level);
-        let wrong = match (queue, has_orders, has_levels) {
-            (QueueKey::Fifo | QueueKey::Engine, false, _) => {
-                "it has levels, and no orders one by one; take another"
-            }
-            (QueueKey::Fifo | QueueKey::Engine, ..) | (_, _, true) => return Ok(()),
-            (_, true, false) => {
-                "it has orders one by one, and no levels; take \"fifo\" or \"engine\""
-            }
-            (_, false, false) => "it has no levels; record the book too",
-        };
-        let (file, queue) = (file.display(), queue.name());
-        Err(RunnerError::Settings(format!("exchange.queue = \"{queue}\": {file}: {wrong}")))
-    }
-
-    /// What is traded where, over these recordings.
-    ///
-    /// # Errors
-    /// What is wrong with a setting, or with the file of latencies.
-    pub fn markets<'r>(
-        &self,
-        recordings: &'r [Recording],
-    ) -> Result<Vec<BacktestMarket<'r>>, RunnerError> {
-        let latency = self.latency()?;
-        let basis = match self.exchange.fee_basis {
-            FeeBasisKey::Value => FeeBasis::Value,
-            FeeBasisKey::Quantity => FeeBasis::Quantity,
-            FeeBasisKey::Fill => FeeBasis::Fill,
-        };
-        let parts = self.built()?.into_iter().zip(build_fees(&self.instruments)?).zip(recordings);
-        parts
-            .map(|((instrument, rates), recording)| {
-                let exchange = self.exchange(&instrument, recording, latency.clone())?;
-                let fees = Fees { basis, rates };
-                Ok(BacktestMarket { instrument, fees, recording, exchange })
-            })
-            .collect()
-    }
-
-    fn latency(&self) -> Result<Ways, RunnerError> {
-        let LatencyKeys { entry_ns, response_ns, file } = &self.latency;
-        let Some(file) = file else {
-            let of = |key: Option<u32>| i64::from(key.unwrap_or(LATENCY_NS));
-            let (entry, response) = (of(*entry_ns), of(*response_ns));
-            return Ok(Ways::Constant(ConstantLatency { entry, response }));
-        };
-        let rows = hft::read_latencies(file);
-        let rows = rows.map_err(|error| RunnerError::Settings(error.to_string()))?;
-        let latency = InterpolatedLatency::new(rows).map_err(|error| {
-            RunnerError::Settings(format!("latency.file = {}: {error}", file.display()))
-        })?;
-        Ok(Ways::Measured(latency))
-    }
-
-    fn exchange<'r>(
-        &self,
-        instrument: &Instrument,
-        recording: &'r Recording,
-        latency: Ways,
-    ) -> Result<Box<dyn SimulatedExchange + 'r>, RunnerError> {
-        let ExchangeKeys { queue, exponent, fills, compat, .. } = self.exchange;
-        let fills = match fills {
-            FillsKey::Whole => FillModel::Whole,
-            FillsKey::Partial => FillModel::Partial,
-        };
-        let compat = match compat {
-            CompatKey::None => Compat::NONE,
-            CompatKey::HftBacktest => Compat::HFTBACKTEST,
-        };
-        let default = if recording.orders() > 0 { QueueKey::Fifo } else { QueueKey::RiskAverse };
-        let chance = match queue.unwrap_or(default) {
-            QueueKey::Fifo => {
-                return boxed(recording, OrderExchange::new(recording, latency, fills, compat));
-            }
-            QueueKey::Engine => return boxed(recording, EngineExchange::new(recording, latency)),
-            QueueKey::RiskAverse => {
-                let exchange = LevelExchange::new(recording, RiskAverse, latency, fills, compat);
-                return boxed(recording, exchange);
-            }
-            QueueKey::Power => Chance::Power(exponent),
-            QueueKey::Power2 => Chance::Power2(exponent),
-            QueueKey::Power3 => Chance::Power3(exponent),
-            QueueKey::Log => Chance::Log,
-            QueueKey::Log2 => Chance::Log2,
-        };
-        let queue = Probability::new(chance, instrument.lot());
-        boxed(recording, LevelExchange::new(recording, queue, latency, fills, compat))
-    }
-
-    /// Reads the recordings and runs a strategy over them: [`run`] with all that the file says.
-    ///
-    /// # Errors
-    /// What is wrong with the file or the recordings; as [`run`].
-    pub fn run<S: Strategy>(
-        &self,
-        make: impl FnOnce(Nanos) -> S,
-    ) -> Result<BacktestOutcome, RunnerError> {
-        let recordings = self.load(&mut |_| {})?;
-        run(self.markets(&recordings)?, &self.settings()?, make, &mut |_| true)
-    }
-
     /// How it runs.
     ///
     /// # Errors
@@ -551,37 +337,7 @@ impl<P> BacktestFile<P> {
             orders: self.orders,
             timer: Nanos::from_millis(self.timer_ms.into()),
             sample: Nanos::from_millis(self.sample_ms.into()),
+            market_orders: self.market_orders,
         })
-    }
-}
-
-fn boxed<'r, X: Exchange + 'r>(
-    recording: &'r Recording,
-    exchange: Result<X, taut_backtest::BacktestError>,
-) -> Result<Box<dyn SimulatedExchange + 'r>, RunnerError> {
-    let exchange = exchange.map_err(|error| RunnerError::Settings(error.to_string()))?;
-    Ok(Box::new(ExchangeSide::new(recording, exchange)))
-}
-
-/// Always the same latency, or measured ones.
-#[derive(Clone, Debug)]
-enum Ways {
-    Constant(ConstantLatency),
-    Measured(InterpolatedLatency),
-}
-
-impl Latency for Ways {
-    fn entry(&self, at: i64) -> i64 {
-        match self {
-            Self::Constant(latency) => latency.entry(at),
-            Self::Measured(latency) => latency.entry(at),
-        }
-    }
-
-    fn response(&self, at: i64) -> i64 {
-        match self {
-            Self::Constant(latency) => latency.response(at),
-            Self::Measured(latency) => latency.response(at),
-        }
     }
 }

@@ -4,7 +4,9 @@ mod agreement;
 mod books;
 mod by_hand;
 mod cases;
+mod defects;
 mod grid;
+mod venues;
 
 use taut_backtest::{
     Compat, ConstantLatency, Event, ExchangeSide, Fees, FillModel, LevelExchange, Recording,

@@ -1,11 +1,18 @@
 //! Parquet's metadata (parquet-format, `parquet.thrift`): headers of pages, and the directory at
 //! the end of a file.
 
+use std::borrow::Cow;
+
 use super::thrift::Struct;
 
+/// What a file begins and ends with.
+pub(super) const MAGIC: &[u8; 4] = b"PAR1";
 /// Physical types, codecs, encodings and kinds of pages, by their numbers.
 const INT32: i32 = 1;
 const INT64: i32 = 2;
+const DOUBLE: i32 = 5;
+const BYTE_ARRAY: i32 = 6;
+const UTF8: i32 = 0;
 const ZSTD: i32 = 6;
 const PLAIN: i32 = 0;
 const RLE: i32 = 3;
@@ -13,66 +20,124 @@ const RLE_DICTIONARY: i32 = 8;
 const DATA_PAGE: i32 = 0;
 const DICTIONARY_PAGE: i32 = 2;
 const REQUIRED: i32 = 0;
+const OPTIONAL: i32 = 1;
 const VERSION: i32 = 2;
 
-/// A column: its name and what its integers mean.
-#[derive(Clone, Copy, Debug)]
+/// A column: its name and what its values mean.
+#[derive(Clone, Debug)]
 pub(super) struct Column {
-    name: &'static str,
-    bits: u8,
-    is_signed: bool,
-    is_time: bool,
+    name: Cow<'static, str>,
+    kind: ColumnKind,
+    is_optional: bool,
+}
+
+/// What values mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ColumnKind {
+    Integer {
+        bits: u8,
+        is_signed: bool,
+    },
+    /// Nanoseconds since 1970, UTC.
+    Time,
+    /// The bits of floats.
+    Number,
+    /// Places in a list of texts.
+    Text,
 }
 
 impl Column {
     /// Nanoseconds since 1970, UTC.
     pub(super) const fn timestamp(name: &'static str) -> Self {
-        Self { name, bits: 64, is_signed: true, is_time: true }
+        Self { name: Cow::Borrowed(name), kind: ColumnKind::Time, is_optional: false }
     }
 
     pub(super) const fn integer(name: &'static str, bits: u8, is_signed: bool) -> Self {
-        Self { name, bits, is_signed, is_time: false }
+        let kind = ColumnKind::Integer { bits, is_signed };
+        Self { name: Cow::Borrowed(name), kind, is_optional: false }
     }
 
-    /// Bytes of a value that is not packed.
+    /// A column whose rows may have nothing.
+    pub(super) const fn optional(name: Cow<'static, str>, kind: ColumnKind) -> Self {
+        Self { name, kind, is_optional: true }
+    }
+
+    pub(super) const fn kind(&self) -> ColumnKind {
+        self.kind
+    }
+
+    /// Bytes of a value that is not packed; of a text those of its length and about as many more.
     pub(super) const fn value_bytes(&self) -> usize {
-        if self.bits == 64 { 8 } else { 4 }
+        match self.kind {
+            ColumnKind::Integer { bits, .. } if bits < 64 => 4,
+            _ => 8,
+        }
     }
 
     /// Whether readers are told its lowest and highest value, which they compare with a sign.
     pub(super) const fn has_bounds(&self) -> bool {
-        self.is_signed && self.bits == 64
+        let is_signed = matches!(
+            self.kind,
+            ColumnKind::Time | ColumnKind::Integer { bits: 64, is_signed: true }
+        );
+        is_signed && !self.is_optional
     }
 
-    /// Values one behind the other.
-    pub(super) fn plain(&self, values: &[i64]) -> Vec<u8> {
+    /// Values one behind the other; texts out of their list.
+    pub(super) fn plain(&self, values: &[i64], texts: &[String]) -> Vec<u8> {
         let width = self.value_bytes();
         let mut out = Vec::with_capacity(values.len() * width);
         for value in values {
-            out.extend_from_slice(value.to_le_bytes().get(..width).unwrap_or_default());
+            if self.kind != ColumnKind::Text {
+                out.extend_from_slice(value.to_le_bytes().get(..width).unwrap_or_default());
+                continue;
+            }
+            let text = usize::try_from(*value).ok().and_then(|at| texts.get(at));
+            let text = text.map_or(&[][..], |text| text.as_bytes());
+            out.extend_from_slice(&(text.len() as u32).to_le_bytes());
+            out.extend_from_slice(text);
         }
         out
     }
 
-    fn schema(&self) -> Struct {
-        let kind = if self.bits == 64 { INT64 } else { INT32 };
-        let element =
-            Struct::default().i32(1, kind).i32(3, REQUIRED).binary(4, self.name.as_bytes());
-        if self.is_time {
-            // UTC, in nanoseconds.
-            let unit = Struct::default().nested(3, Struct::default());
-            let time = Struct::default().bool(1, true).nested(2, unit);
-            return element.nested(10, Struct::default().nested(8, time));
+    const fn physical(&self) -> i32 {
+        match self.kind {
+            ColumnKind::Integer { bits, .. } if bits < 64 => INT32,
+            ColumnKind::Integer { .. } | ColumnKind::Time => INT64,
+            ColumnKind::Number => DOUBLE,
+            ColumnKind::Text => BYTE_ARRAY,
         }
+    }
+
+    fn schema(&self) -> Struct {
+        let repetition = if self.is_optional { OPTIONAL } else { REQUIRED };
+        let element = Struct::default()
+            .i32(1, self.physical())
+            .i32(3, repetition)
+            .binary(4, self.name.as_bytes());
+        let (bits, is_signed) = match self.kind {
+            ColumnKind::Integer { bits, is_signed } => (bits, is_signed),
+            ColumnKind::Time => {
+                // UTC, in nanoseconds.
+                let unit = Struct::default().nested(3, Struct::default());
+                let time = Struct::default().bool(1, true).nested(2, unit);
+                return element.nested(10, Struct::default().nested(8, time));
+            }
+            ColumnKind::Number => return element,
+            ColumnKind::Text => {
+                let text = Struct::default().nested(1, Struct::default());
+                return element.i32(6, UTF8).nested(10, text);
+            }
+        };
         // What older readers know: UINT_8, UINT_32, UINT_64, INT_8, INT_64.
-        let converted = match (self.bits, self.is_signed) {
+        let converted = match (bits, is_signed) {
             (8, false) => 11,
             (32, false) => 13,
             (_, false) => 14,
             (8, true) => 15,
             (_, true) => 18,
         };
-        let integer = Struct::default().byte(1, self.bits).bool(2, self.is_signed);
+        let integer = Struct::default().byte(1, bits).bool(2, is_signed);
         element.i32(6, converted).nested(10, Struct::default().nested(10, integer))
     }
 }
@@ -120,11 +185,10 @@ impl Chunk {
             Some(_) => &[PLAIN, RLE, RLE_DICTIONARY],
             None => &[PLAIN, RLE],
         };
-        let kind = if column.bits == 64 { INT64 } else { INT32 };
         let mut metadata = Struct::default()
-            .i32(1, kind)
+            .i32(1, column.physical())
             .i32s(2, encodings)
-            .strings(3, &[column.name])
+            .strings(3, &[&column.name])
             .i32(4, ZSTD)
             .i64(5, signed(self.values))
             .i64(6, signed(self.unpacked))

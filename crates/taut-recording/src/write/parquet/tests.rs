@@ -224,3 +224,63 @@ fn a_quantity_with_more_decimals_than_were_chosen_is_refused_with_its_row() {
     assert!(told.starts_with("the trade of 0.07 at 0.000000035 received at 2000 ns: "), "{told}");
     assert!(told.contains("--quantity-decimals"), "{told}");
 }
+
+/// The bodies of a chunk's pages, with the kinds of their headers.
+fn bodies(file: &[u8], chunk: &Value) -> Vec<(i64, Vec<u8>)> {
+    let first = usize::try_from(chunk.number(2)).expect("a place");
+    let packed = usize::try_from(chunk.at(3).number(7)).expect("a length");
+    let mut pages = Rest(&file[first..first + packed]);
+    let mut all = Vec::new();
+    while !pages.0.is_empty() {
+        let header = pages.structure();
+        let (packed, rest) = pages.0.split_at(header.number(3) as usize);
+        pages.0 = rest;
+        let mut body = Vec::new();
+        let mut decoder = ruzstd::decoding::StreamingDecoder::new(packed).expect("zstd");
+        decoder.read_to_end(&mut body).expect("zstd");
+        all.push((header.number(1), body));
+    }
+    all
+}
+
+/// Which rows of a page have values, and what stands behind that.
+fn levels(body: &[u8], rows: usize) -> (Vec<u32>, &[u8]) {
+    let (len, rest) = body.split_first_chunk::<4>().expect("a length");
+    let (bits, rest) = rest.split_at(u32::from_le_bytes(*len) as usize);
+    (read_hybrid(&[&[1], bits].concat(), rows), rest)
+}
+
+#[test]
+fn a_table_has_words_numbers_and_rows_without_them() {
+    use ParquetValue::{Integer, Nothing, Number, Text};
+    let columns = [
+        ("at", ParquetType::Time),
+        ("name", ParquetType::Text),
+        ("worth", ParquetType::Number),
+        ("never", ParquetType::Text),
+    ];
+    let mut table = ParquetTable::new(columns);
+    table.note("key", "value");
+    for at in 0..3 {
+        let name = if at == 1 { Nothing } else { Text("X") };
+        table.push([Integer(at * 7), name, Number(0.5 * at as f64)]);
+    }
+    let mut file = Vec::new();
+    table.write(&mut file).expect("a file");
+    let directory = directory(&file);
+    assert_eq!((directory.number(3), directory.list(5)[0].text(2)), (3, "value".to_owned()));
+    let [group] = directory.list(4) else { panic!("one group") };
+    let [at, name, worth, never] = group.list(1) else { panic!("four columns") };
+    let [(0, body)] = &bodies(&file, at)[..] else { panic!("a plain page") };
+    let (has, rest) = levels(body, 3);
+    assert_eq!((has, rest.len()), (vec![1, 1, 1], 24));
+    assert_eq!(rest[8..16], 7_i64.to_le_bytes());
+    let [(2, words), (0, body)] = &bodies(&file, name)[..] else { panic!("a dictionary") };
+    assert_eq!(words[..], [1, 0, 0, 0, b'X']);
+    let (has, rest) = levels(body, 3);
+    assert_eq!((has, read_hybrid(rest, 2)), (vec![1, 0, 1], vec![0, 0]));
+    let [(0, body)] = &bodies(&file, worth)[..] else { panic!("a plain page") };
+    assert_eq!(levels(body, 3).1[16..], 1.0_f64.to_le_bytes());
+    let [(0, body)] = &bodies(&file, never)[..] else { panic!("a plain page") };
+    assert_eq!(levels(body, 3), (vec![0; 3], &[][..]));
+}

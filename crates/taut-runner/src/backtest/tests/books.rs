@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use taut_backtest::{FlatBook, Market, OrderExchange, OrderLevels};
-use taut_market_data::{BestPrices, EventKind};
+use taut_market_data::{Batch, BestPrices, EventKind};
 use taut_testkit::{Draw, for_each_seed};
 
 use super::*;
@@ -124,5 +124,57 @@ fn levels_of_single_orders_are_what_these_add_up_to() {
         let exchange = OrderExchange::new(&recording, LATENCY, fills, compat);
         let exchange = ExchangeSide::new(&recording, exchange.expect("an exchange"));
         compare::<OrderLevels>(&recording, Box::new(exchange));
+    });
+}
+
+/// Keeps the orders that it is told of: side, price, lots.
+#[derive(Default)]
+struct Orders(std::collections::BTreeMap<u64, (Side, i64, i64)>, usize);
+
+impl Strategy for &mut Orders {
+    fn on_market(&mut self, _: Nanos, event: &MarketEvent, _: &mut impl Trading) {
+        self.1 += 1;
+        match event.kind {
+            EventKind::Begin(Batch::Orders) => self.0.clear(),
+            EventKind::OrderAdd(it) | EventKind::OrderChange(it) => {
+                let told = (it.side, it.price.0 / TICK.0, it.lots.0);
+                let was = self.0.insert(it.order_id.0, told).is_some();
+                assert_eq!(was, matches!(event.kind, EventKind::OrderChange(_)), "{it:?}");
+            }
+            EventKind::OrderReduce { order_id, by, remaining, .. } => {
+                let order = self.0.get_mut(&order_id.0).expect("it stands");
+                order.2 -= by.0;
+                assert_eq!(order.2, remaining.0);
+            }
+            EventKind::OrderDelete { order_id, side } => {
+                assert_eq!(self.0.remove(&order_id.0).map(|order| order.0), Some(side));
+            }
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn orders_are_told_one_by_one_where_that_is_asked_for() {
+    for_each_seed(0..10, |_, mut random| {
+        let recording = orders(&mut random);
+        let exchange = OrderExchange::new(&recording, LATENCY, FillModel::Partial, Compat::NONE);
+        let exchange = Box::new(ExchangeSide::new(&recording, exchange.expect("an exchange")));
+        let (instrument, fees) = (instrument("A"), Fees::default());
+        let market = BacktestMarket { instrument, fees, recording: &recording, exchange };
+        let settings = BacktestSettings { market_orders: true, ..BacktestSettings::default() };
+        let mut told = Orders::default();
+        run(vec![market], &settings, |_| &mut told, &mut |_| true).expect("a run");
+        let mut levels = <OrderLevels as taut_backtest::Market>::new(&recording).expect("a book");
+        recording.rows().iter().for_each(|row| levels.take(row, false));
+        let numbers = Side::BOTH.into_iter().flat_map(|side| levels.numbers(side));
+        let expected: Vec<_> = numbers.map(|number| number as u64 + 1).collect();
+        let mut found: Vec<_> = told.0.iter().map(|(id, order)| (order.0.index(), *id)).collect();
+        found.sort_unstable();
+        assert_eq!(found.iter().map(|it| it.1).collect::<Vec<_>>(), expected);
+        for (side, tick, lots) in told.0.values() {
+            assert!(levels.book().lots(*side, *tick) >= *lots);
+        }
+        assert!(told.1 > 400, "{} events are no test", told.1);
     });
 }

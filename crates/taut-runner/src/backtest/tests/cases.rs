@@ -1,5 +1,6 @@
 //! Files of settings, and the public cases where they are.
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use taut_gateway::{TouchConfig, TouchStrategy};
@@ -74,7 +75,8 @@ fn data_are_named_by_symbol_where_there_is_more_than_one() {
     let told = two.set_data(["c.npz"]).expect_err("whose?").to_string();
     assert!(told.contains("SYMBOL=FILE, with one of BTCUSDT, ETHUSDT"), "{told}");
     two.set_data(["ETHUSDT=c.npz"]).expect("right");
-    let told = two.load(&mut |_| {}).expect_err("no data").to_string();
+    let told =
+        two.load(&mut |_| ControlFlow::Continue(())).map(drop).expect_err("no data").to_string();
     assert!(told.contains("data.BTCUSDT: no recording is named"), "{told}");
 }
 
@@ -93,7 +95,7 @@ fn touch_trades_over_a_public_case() {
     );
     let mut file = read(&text).expect("right");
     file.set_data([events.to_str().expect("a path")]).expect("right");
-    let recordings = file.load(&mut |_| {}).expect("a recording");
+    let recordings = file.load(&mut |_| ControlFlow::Continue(())).expect("a recording").recordings;
     let config =
         TouchConfig { orders_per_second: 20, rest: Nanos::from_millis(500), lots: Lots(1) };
     let run = || {
