@@ -1,6 +1,7 @@
 //! Backtests: recordings that are loaded once, and runs over them.
 
 use std::num::NonZeroU32;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use pyo3::exceptions::PyValueError;
@@ -91,14 +92,17 @@ pub fn load(py: Python<'_>, settings: &str, folder: PathBuf) -> PyResult<Recordi
     }
     py.detach(|| {
         let mut interrupted = None;
-        let loaded = file.load(&mut |_| {
-            interrupted =
-                interrupted.take().or_else(|| Python::attach(|py| py.check_signals()).err());
+        let loaded = file.load(&mut |_| match Python::attach(|py| py.check_signals()) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                interrupted = Some(error);
+                ControlFlow::Break(())
+            }
         });
         if let Some(error) = interrupted {
             return Err(error);
         }
-        let recordings = loaded.map_err(|error| of_runner(&error))?;
+        let recordings = loaded.map_err(|error| of_runner(&error))?.recordings;
         let instruments = file.built().map_err(|error| of_runner(&error))?;
         Ok(Recordings { recordings, instruments })
     })
