@@ -174,8 +174,8 @@ fn chosen(
         _ => {
             let more = if surveys.len() > names.len() { ", ..." } else { "" };
             format!(
-                "no row of {wanted} is in it, but of {}{more}; say what the files call the \
-                 instrument",
+                "no row of {wanted} is in it, but of {}{more}; give the instrument the `name` that \
+                 the files call it by",
                 names.join(", ")
             )
         }

@@ -61,7 +61,7 @@ fn what_does_not_fit_is_named_with_the_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let capture = made::capture(folder.path(), 20);
     let told = recorded(Source::Binance, &capture, "ETHUSDT").expect_err("another");
-    let what = "capture.txt: no row of ETHUSDT is in it, but of BTCUSDT; say what";
+    let what = "capture.txt: no row of ETHUSDT is in it, but of BTCUSDT; give the";
     assert!(told.contains(what), "{told}");
     let go_on = &mut |_| ControlFlow::Continue(());
     let looked = Recorded::look(Source::Binance, &[capture], &named("BTCUSDT"), go_on);
