@@ -4,18 +4,19 @@ mod exposition;
 mod gateway;
 mod server;
 
-use std::net::{SocketAddr, TcpListener};
-use std::os::fd::AsFd;
+use std::net::SocketAddr;
 
 use clap::Args;
+use taut_io::{Completion, EpollKernel, Io, WaitStrategy};
 use taut_runner::service::ControlClient;
-use taut_sys::{stop_requests, wait_readable};
-use taut_types::Nanos;
+use taut_sys::{Address, StreamOptions};
 
-use crate::exit::{Failure, catch_stop_signals};
+use crate::event_loop;
+use crate::exit::Failure;
 use crate::listen::listen_address;
 use crate::terminal;
 use gateway::{Looked, told};
+use server::Server;
 
 /// Tell Prometheus what the gateways of this machine count, and how long each stage takes.
 ///
@@ -39,9 +40,6 @@ pub struct Arguments {
     once: bool,
 }
 
-/// From one look at signals to the next.
-const LOOK: Nanos = Nanos::from_millis(500);
-
 /// Tells.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut looked = Vec::new();
@@ -56,19 +54,18 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
         return terminal::print(text.trim_end());
     }
-    let place = arguments.listen.to_string();
-    let failed = |error: std::io::Error| Failure::run(&place, error);
-    let listener = TcpListener::bind(arguments.listen).map_err(failed)?;
-    listener.set_nonblocking(true).map_err(failed)?;
-    catch_stop_signals()?;
-    let at = listener.local_addr().map_err(failed)?;
-    terminal::print(format_args!("http://{at}/metrics"))?;
-    while stop_requests() == 0 {
-        // A signal ends the wait.
-        let _ = wait_readable(&[listener.as_fd()], Some(LOOK));
-        server::answer_all(&listener, || scrape(arguments, &mut looked)).map_err(failed)?;
-    }
-    Ok(())
+    let mut events = event_loop::open(server::SOURCES_MAX)?;
+    let at = Address::Inet(arguments.listen);
+    let listener = events.io().listen(&at, &StreamOptions::default(), &server::admission());
+    let listener = listener
+        .map_err(|error| Failure::run(&format!("cannot listen on {}", arguments.listen), error))?;
+    let address = events.io().local_address(listener);
+    let address = address.map_err(|error| Failure::run("the socket", error))?;
+    terminal::print(format_args!("http://{address}/metrics"))?;
+    let mut server = Server::new(|| scrape(arguments, &mut looked));
+    let mut handler =
+        |io: &mut Io<EpollKernel>, completion: Completion<'_>| server.handle(io, &completion);
+    event_loop::run(&mut events, &mut handler, WaitStrategy::Block)
 }
 
 /// Looks at all gateways: those that were named, or all that there are by now.

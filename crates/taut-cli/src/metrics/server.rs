@@ -1,54 +1,108 @@
 //! HTTP for whoever scrapes: one request on a connection.
 
-use std::io::{self, Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::time::Duration;
+use taut_io::{Admission, Completion, EpollKernel, Handle, Io};
+use taut_sys::stop_requests;
+use taut_types::Nanos;
 
-/// A request that is longer, or slower, is none.
+/// A request that is longer is none.
 const REQUEST_BYTES_MAX: usize = 8 << 10;
-const PATIENCE: Duration = Duration::from_secs(2);
-/// Reads in which a request must have come: whoever sends it byte by byte is not waited for.
-const READS_MAX: usize = 64;
+/// What of a reply is given to the loop at a time: a stream may have twice as much waiting.
+const PART_BYTES: usize = 32 << 10;
+/// Who scrapes, and some who look.
+const CONNECTIONS_MAX: usize = 32;
+/// How long a request may take, and how long its reply.
+const PATIENCE: Nanos = Nanos::from_secs(5);
+
+/// The sources of its loop: connections, the listener, and the place for who comes next.
+pub const SOURCES_MAX: usize = CONNECTIONS_MAX + 2;
+
+/// Whom it lets in.
+pub const fn admission() -> Admission {
+    Admission::new(CONNECTIONS_MAX, PATIENCE)
+}
 
 const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 const PAGE: &str = "<!doctype html><title>taut</title><a href=\"/metrics\">metrics</a>\n";
 
-/// Answers those who have connected; `metrics` says what is told.
-pub fn answer_all(listener: &TcpListener, mut metrics: impl FnMut() -> String) -> io::Result<()> {
-    loop {
-        match listener.accept() {
-            // Whoever goes meanwhile is no failure of ours.
-            Ok((stream, _)) => drop(answer(stream, &mut metrics)),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-            Err(error) if is_of_the_peer(&error) => {}
-            Err(error) => return Err(error),
-        }
-    }
+/// A connection: what it has said, then what it is told.
+#[derive(Debug, Default)]
+struct Peer {
+    request: Vec<u8>,
+    reply: Vec<u8>,
+    /// What of the reply the loop has.
+    given: usize,
 }
 
-/// Whether a connection ended before it was taken.
-fn is_of_the_peer(error: &io::Error) -> bool {
-    use io::ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted};
-    matches!(error.kind(), ConnectionAborted | ConnectionReset | Interrupted)
+/// Answers requests; `metrics` says what is told.
+#[derive(Debug)]
+pub struct Server<M> {
+    /// By the place of their streams.
+    peers: Vec<Peer>,
+    metrics: M,
 }
 
-fn answer(mut stream: TcpStream, metrics: &mut impl FnMut() -> String) -> io::Result<()> {
-    stream.set_nonblocking(false)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
-    let mut request = Vec::new();
-    let mut reads = 0;
-    while !request.windows(4).any(|end| end == b"\r\n\r\n") {
-        let mut part = [0; 1_024];
-        let read = stream.read(&mut part)?;
-        reads += 1;
-        if read == 0 || reads > READS_MAX || request.len() + read > REQUEST_BYTES_MAX {
-            return Ok(());
-        }
-        request.extend_from_slice(&part[..read]);
+impl<M: FnMut() -> String> Server<M> {
+    /// One that nobody has asked yet.
+    pub fn new(metrics: M) -> Self {
+        Self { peers: (0..SOURCES_MAX).map(|_| Peer::default()).collect(), metrics }
     }
-    let reply = reply(&request, metrics);
-    stream.write_all(&reply)
+
+    /// Does what a completion asks for, and stops the loop at a signal.
+    pub fn handle(&mut self, io: &mut Io<EpollKernel>, completion: &Completion<'_>) {
+        let is_served = match *completion {
+            Completion::Accepted { stream, .. } => {
+                if let Some(peer) = self.peers.get_mut(stream.index()) {
+                    *peer = Peer::default();
+                }
+                io.receive(stream).map_err(|_| stream)
+            }
+            Completion::Received { stream, bytes } => self.hear(io, stream, bytes).ok_or(stream),
+            Completion::Written { stream, .. } => self.tell(io, stream).ok_or(stream),
+            Completion::Timer { .. } if stop_requests() > 0 => {
+                io.stop();
+                Ok(())
+            }
+            _ => Ok(()),
+        };
+        if let Err(stream) = is_served {
+            // A stale handle is closed already.
+            let _ = io.close(stream);
+        }
+    }
+
+    /// Takes what a peer says; nothing when it is to be closed.
+    fn hear(&mut self, io: &mut Io<EpollKernel>, stream: Handle, bytes: &[u8]) -> Option<()> {
+        let Self { peers, metrics } = self;
+        let Peer { request, reply: told, .. } = peers.get_mut(stream.index())?;
+        if !told.is_empty() {
+            // It was answered: what else it says is not heard.
+            return Some(());
+        }
+        request.extend_from_slice(bytes);
+        if request.len() > REQUEST_BYTES_MAX {
+            return None;
+        }
+        if !request.windows(4).any(|end| end == b"\r\n\r\n") {
+            return Some(());
+        }
+        *told = reply(request, metrics);
+        io.prove(stream).ok()?;
+        self.tell(io, stream)
+    }
+
+    /// Gives the loop the next part of a reply, and ends the connection behind the last one.
+    fn tell(&mut self, io: &mut Io<EpollKernel>, stream: Handle) -> Option<()> {
+        let Peer { reply, given, .. } = self.peers.get_mut(stream.index())?;
+        let deadline = io.now() + PATIENCE;
+        let part = reply.get(*given..)?;
+        if part.is_empty() {
+            return io.close_gracefully(stream, deadline).ok();
+        }
+        let part = part.get(..PART_BYTES).unwrap_or(part);
+        *given += part.len();
+        io.write(stream, part, Some(0)).ok()?;
+        io.set_write_deadline(stream, Some(deadline)).ok()
+    }
 }
 
 /// The reply to a request.
