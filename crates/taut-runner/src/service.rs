@@ -92,6 +92,7 @@ pub use protocol::{
     PositionLine, ScopeName, SideName, Snapshot, StageLine, StaleBook, Status, StrategyLine,
     VenueClockLine,
 };
+pub use crate::recording::WhenFull;
 pub use record::RecordKeys;
 pub(crate) use recorded::RecordedGateway;
 pub use recordings::{RecordingSeen, RecordingSettings};
