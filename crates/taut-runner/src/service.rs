@@ -61,6 +61,7 @@ mod venue_state;
 mod web_venue;
 mod whole_file;
 
+pub use crate::recording::WhenFull;
 pub use attach::{Attach, Attached};
 pub use binance::{
     BinanceBest, BinanceEncoding, BinanceInterval, BinanceKeys, BinanceMarket, BinanceOrders,
@@ -92,7 +93,6 @@ pub use protocol::{
     PositionLine, ScopeName, SideName, Snapshot, StageLine, StaleBook, Status, StrategyLine,
     VenueClockLine,
 };
-pub use crate::recording::WhenFull;
 pub use record::RecordKeys;
 pub(crate) use recorded::RecordedGateway;
 pub use recordings::{RecordingSeen, RecordingSettings};
