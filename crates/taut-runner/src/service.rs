@@ -61,6 +61,7 @@ mod venue_state;
 mod web_venue;
 mod whole_file;
 
+pub use crate::recording::WhenFull;
 pub use attach::{Attach, Attached};
 pub use binance::{
     BinanceBest, BinanceEncoding, BinanceInterval, BinanceKeys, BinanceMarket, BinanceOrders,

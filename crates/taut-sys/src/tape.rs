@@ -163,7 +163,9 @@ struct Tape {
 thread_local! {
     static MODE: Cell<Mode> = const { Cell::new(Mode::Off) };
     /// What is never written down.
-    static SECRETS: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
+    static SECRETS: RefCell<Secrets> = const {
+        RefCell::new(Secrets { all: Vec::new(), steps: Vec::new(), said: Vec::new(), room: Vec::new() })
+    };
     static TAPE: RefCell<Tape> = const {
         RefCell::new(Tape {
             bytes: Vec::new(),
@@ -390,8 +392,11 @@ pub fn outside<T>(act: impl FnOnce() -> T) -> T {
 /// What this thread sends is written down without this from here on.
 pub fn withhold(secret: &[u8]) {
     SECRETS.with_borrow_mut(|secrets| {
-        if !secret.is_empty() && secrets.iter().all(|other| other != secret) {
-            secrets.push(secret.to_vec());
+        if !secret.is_empty() && secrets.all.iter().all(|other| other != secret) {
+            let mut steps = Vec::new();
+            steps_of(secret, &mut steps);
+            secrets.all.push(secret.to_vec());
+            secrets.steps.push(steps);
         }
     });
 }
@@ -399,33 +404,47 @@ pub fn withhold(secret: &[u8]) {
 /// What this thread withholds, for another one that does the same.
 #[must_use]
 pub fn withheld() -> Vec<Vec<u8>> {
-    SECRETS.with_borrow(Clone::clone)
+    SECRETS.with_borrow(|secrets| secrets.all.clone())
 }
 
 /// How far apart the bytes are that a WebSocket's mask changes alike.
 const MASK_BYTES: usize = 4;
 
-/// Where the first secret begins that is in these bytes, as it is or under a WebSocket's mask: a
-/// byte and the fourth behind it differ in the same bits under any mask.
-fn secret_in(bytes: &[u8]) -> Option<usize> {
-    let steps = |of: &[u8]| -> Vec<u8> {
-        of.iter().zip(of.iter().skip(MASK_BYTES)).map(|(one, other)| one ^ other).collect()
-    };
-    let said = steps(bytes);
-    SECRETS.with_borrow(|secrets| {
-        let first = |secret: &Vec<u8>| {
-            if secret.len() < MASK_BYTES + 2 {
-                return bytes.windows(secret.len()).position(|it| it == secret);
-            }
-            let secret = steps(secret);
-            said.windows(secret.len()).position(|it| it == secret)
+/// What is never written down, and memory for looking for it.
+struct Secrets {
+    all: Vec<Vec<u8>>,
+    /// [`steps_of`] each.
+    steps: Vec<Vec<u8>>,
+    said: Vec<u8>,
+    room: Vec<u8>,
+}
+
+/// In what each byte and the fourth behind it differ: the same under any mask of a WebSocket.
+fn steps_of(bytes: &[u8], into: &mut Vec<u8>) {
+    into.clear();
+    into.extend(bytes.iter().zip(bytes.iter().skip(MASK_BYTES)).map(|(one, other)| one ^ other));
+}
+
+impl Secrets {
+    /// Where the first secret begins that is in what was said last, as it is or under a mask.
+    fn first(&mut self) -> Option<usize> {
+        steps_of(&self.said, &mut self.room);
+        let first = |(secret, steps): (&Vec<u8>, &Vec<u8>)| match secret.len() {
+            // Its steps are too few to be its own.
+            ..6 => position(&self.said, secret),
+            _ => position(&self.room, steps),
         };
-        secrets.iter().filter_map(first).min()
-    })
+        self.all.iter().zip(&self.steps).filter_map(first).min()
+    }
+}
+
+/// Where some bytes begin in others.
+fn position(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
+    bytes.windows(wanted.len()).position(|it| it == wanted)
 }
 
 fn has_secrets() -> bool {
-    SECRETS.with_borrow(|secrets| !secrets.is_empty())
+    SECRETS.with_borrow(|secrets| !secrets.all.is_empty())
 }
 
 /// This turn is not idle: it is to be kept even if nobody says that it did anything.
@@ -529,12 +548,13 @@ pub fn tell(what: Heard, parts: &[&[u8]]) {
 }
 
 /// What stands before the first secret, if there is one.
-#[cold]
 fn secret_at(parts: &[&[u8]]) -> Option<Vec<u8>> {
-    let mut said = parts.concat();
-    let at = secret_in(&said)?;
-    said.truncate(at);
-    Some(said)
+    SECRETS.with_borrow_mut(|secrets| {
+        secrets.said.clear();
+        parts.iter().for_each(|part| secrets.said.extend_from_slice(part));
+        let at = secrets.first()?;
+        secrets.said.get(..at).map(<[u8]>::to_vec)
+    })
 }
 
 /// Holds what is told against what was.

@@ -117,7 +117,7 @@ fn what_both_lines_lost_is_lost_and_found_again() {
 fn a_run_at_anothers_interface_is_done_again_without_a_key() {
     for arguments in [
         &["--venue", "deribit", "--orders", "fix", "--tls", "--mode", "fused"][..],
-        &["--venue", "binance", "--tls"],
+        &["--venue", "binance"],
     ] {
         let (run, folder) = record(arguments);
         let again = expect_the_same(&folder);
