@@ -163,9 +163,7 @@ struct Tape {
 thread_local! {
     static MODE: Cell<Mode> = const { Cell::new(Mode::Off) };
     /// What is never written down.
-    static SECRETS: RefCell<Secrets> = const {
-        RefCell::new(Secrets { all: Vec::new(), steps: Vec::new(), said: Vec::new(), room: Vec::new() })
-    };
+    static SECRETS: RefCell<Secrets> = const { RefCell::new(Secrets::NONE) };
     static TAPE: RefCell<Tape> = const {
         RefCell::new(Tape {
             bytes: Vec::new(),
@@ -426,6 +424,9 @@ fn steps_of(bytes: &[u8], into: &mut Vec<u8>) {
 }
 
 impl Secrets {
+    const NONE: Self =
+        Self { all: Vec::new(), steps: Vec::new(), said: Vec::new(), room: Vec::new() };
+
     /// Where the first secret begins that is in what was said last, as it is or under a mask.
     fn first(&mut self) -> Option<usize> {
         steps_of(&self.said, &mut self.room);
