@@ -179,7 +179,9 @@ pub fn build(
     let (taut, examples) = (["--bin", "taut"], examples.collect::<Vec<_>>());
     if is_release {
         cargo(root, target, &[&taut[..], &["--release"]].concat())?;
-        cargo(root, target, &[&examples[..], &["--release"]].concat())?;
+        if !examples.is_empty() {
+            cargo(root, target, &[&examples[..], &["--release"]].concat())?;
+        }
         return Ok(target.join("release"));
     }
     cargo(root, target, &[&taut[..], &examples].concat())?;
