@@ -18,17 +18,6 @@ use crate::errors::{of_conversion, of_file, of_io};
 /// Rows between two looks at Ctrl-C.
 const ROWS_A_LOOK: usize = 1 << 16;
 
-const SOURCES: [(&str, Source); 8] = [
-    ("npz", Source::Npz),
-    ("csv", Source::Csv),
-    ("lobster", Source::Lobster),
-    ("dbn", Source::Dbn),
-    ("binance", Source::Binance),
-    ("deribit", Source::Deribit),
-    ("okx", Source::Okx),
-    ("tardis", Source::Tardis),
-];
-
 const TARGETS: [(&str, Target); 5] = [
     ("npz", Target::Npz),
     ("parquet", Target::Parquet),
@@ -75,7 +64,7 @@ pub fn read_rows<'py>(
     files: Vec<PathBuf>,
     how: How,
 ) -> PyResult<(Bound<'py, PyDict>, Vec<String>, u8, u64)> {
-    let source = named("format", &how.format, &SOURCES)?;
+    let source = named("format", &how.format, &Source::NAMED)?;
     can_be_opened(&files)?;
     let rows = py.detach(|| Rows::read(source, &files, &how.options()))?;
     let (symbols, decimals, left_out) = (rows.symbols.clone(), rows.decimals, rows.left_out);
@@ -227,7 +216,7 @@ pub fn convert_rows(
     to: &str,
     base_latency_ns: i64,
 ) -> PyResult<u64> {
-    let (from, to) = (named("format", &how.format, &SOURCES)?, named("to", to, &TARGETS)?);
+    let (from, to) = (named("format", &how.format, &Source::NAMED)?, named("to", to, &TARGETS)?);
     can_be_opened(&files)?;
     let (reading, base_latency) = (how.options(), base_latency_ns);
     let what = Conversion { from, files, to, reading, quantity_decimals: None, base_latency };

@@ -20,7 +20,7 @@ use taut_types::Nanos;
 
 use crate::again::{again, open};
 use crate::demo;
-use crate::exit::Failure;
+use crate::exit::{Failure, catch_stop_signals};
 use crate::progress::Progress;
 use crate::recorded::Output;
 use crate::terminal::{print, print_json};
@@ -39,9 +39,9 @@ pub enum Record {
     Merge(Merge),
     /// Write the market as the recorded gateway followed it to a file of rows: data for a backtest
     /// of another strategy (`taut import FILE --to npz`, `taut backtest --data`).
-    Market(Market),
+    Market(Again),
     /// Write what passed on the sockets of the recorded gateway as packets (pcapng), for Wireshark.
-    Packets(Market),
+    Packets(Again),
     /// Copy a recording up to an entry into a new one: a run that ends there.
     Cut(Cut),
     /// Copy what can be believed of a damaged recording into a new one.
@@ -84,7 +84,7 @@ pub struct Merge {
 
 /// What is written of a recording while it is done again.
 #[derive(Args, Debug)]
-pub struct Market {
+pub struct Again {
     /// The folder of the recording.
     #[arg(value_name = "DIR")]
     folder: PathBuf,
@@ -298,13 +298,15 @@ fn find(
 }
 
 /// Has the gateway do it all again, and writes something of that down.
-fn written_again(what: &Market, of: Written) -> Result<(), Failure> {
-    let Market { folder, strategy, out, force } = what;
+fn written_again(what: &Again, of: Written) -> Result<(), Failure> {
+    let Again { folder, strategy, out, force } = what;
     let output = Output::new(out, *force, &[])?;
     let recording = open(folder)?;
+    // What was begun is taken away.
+    catch_stop_signals()?;
     let file = output.create()?;
-    let (rows, written) = Rows::new(file);
-    let into = BufWriter::new(rows);
+    let (file, written) = Shared::new(file);
+    let into = BufWriter::new(file);
     let recording = match of {
         Written::Market => recording.writing_market(into),
         Written::Packets => recording.writing_packets(into).map_err(demo::failure)?,
@@ -320,7 +322,10 @@ fn written_again(what: &Market, of: Written) -> Result<(), Failure> {
         Written::Market => (found.market_rows, "rows"),
         Written::Packets => (found.packets, "packets"),
     };
-    print(format!("{} {called}, {bytes} bytes", count.unwrap_or_default()))
+    let end = found.gap.map_or_else(String::new, |entry| {
+        format!("; up to entry {entry}, where some were dropped: nothing behind it is known")
+    });
+    print(format!("{} {called}, {bytes} bytes{end}", count.unwrap_or_default()))
 }
 
 /// What is written.
@@ -331,9 +336,9 @@ enum Written {
 }
 
 /// A file that is written elsewhere, and put in its place here.
-struct Rows(Arc<Mutex<Option<WholeFile>>>);
+struct Shared(Arc<Mutex<Option<WholeFile>>>);
 
-impl Rows {
+impl Shared {
     fn new(file: WholeFile) -> (Self, Arc<Mutex<Option<WholeFile>>>) {
         let file = Arc::new(Mutex::new(Some(file)));
         (Self(Arc::clone(&file)), file)
@@ -345,7 +350,7 @@ impl Rows {
     }
 }
 
-impl Write for Rows {
+impl Write for Shared {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.with(|file| file.write(bytes))
     }

@@ -13,14 +13,17 @@ mod tardis;
 use std::path::PathBuf;
 use std::rc::Rc;
 
+use serde::Deserialize;
+
 use crate::FileError;
 use crate::rows::{ReadRows, Reading};
 use files::Files;
 pub use files::ReadOptions;
 pub use lobster::midnight;
 
-/// What recorded files are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What recorded files are; in settings, by its name in small letters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Source {
     /// hftbacktest's events, as `taut export` and `taut import` have them.
     Npz,
@@ -38,6 +41,20 @@ pub enum Source {
     Okx,
     /// Tardis: `incremental_book_L2` and `trades`, merged by their local times.
     Tardis,
+}
+
+impl Source {
+    /// Each by its name.
+    pub const NAMED: [(&'static str, Self); 8] = [
+        ("npz", Self::Npz),
+        ("csv", Self::Csv),
+        ("lobster", Self::Lobster),
+        ("dbn", Self::Dbn),
+        ("binance", Self::Binance),
+        ("deribit", Self::Deribit),
+        ("okx", Self::Okx),
+        ("tardis", Self::Tardis),
+    ];
 }
 
 /// Opens files, which are read one after the other or merged, as their format wants it.

@@ -86,8 +86,7 @@ pub use driver::{BacktestMarket, BacktestSettings, run};
 pub use file::{BACKTEST_SAMPLE, BacktestFile};
 pub use history::{FillRecord, Latencies, MARK_OUTS, OrderEnd, OrderRecord, Sample, Top};
 pub use keys::{
-    CompatKey, ExchangeKeys, FeeBasisKey, FillsKey, FormatKey, LatencyKeys, QueueKey, ReadingKeys,
-    VenueKeys,
+    CompatKey, ExchangeKeys, FeeBasisKey, FillsKey, LatencyKeys, QueueKey, ReadingKeys, VenueKeys,
 };
 pub use load::{Loaded, Loading};
 pub use outcome::{BacktestEnd, BacktestOutcome, InstrumentOutcome, Mean, OrderCounts};

@@ -47,11 +47,15 @@ impl RunPackets {
         out: Box<dyn Write + Send>,
         name: &str,
         clock: [u64; MAPPING_WORDS],
+        began: Nanos,
     ) -> io::Result<Self> {
         let clock = Clock::new(TickMapping::from_words(clock));
         let packets = Packets::begin(out, name)?;
         let sockets = BTreeMap::new();
-        Ok(Self { packets, clock, now: 0, sockets, made_up: 0, failure: None })
+        let mut all = Self { packets, clock, now: 0, sockets, made_up: 0, failure: None };
+        // The gateway is built before the first turn of its loop.
+        all.set_time(began);
+        Ok(all)
     }
 
     /// A turn of this time, of the monotonic clock, is done.

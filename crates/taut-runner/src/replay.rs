@@ -147,7 +147,7 @@ impl Recording {
     /// # Errors
     /// What writing says.
     pub fn writing_packets(self, out: impl Write + Send + 'static) -> Result<Self, RunnerError> {
-        let packets = RunPackets::begin(Box::new(out), self.name(), self.head.clock);
+        let packets = RunPackets::begin(Box::new(out), self.name(), self.head.clock, self.began);
         let packets = packets.map_err(|error| RunnerError::run(PACKETS, error))?;
         Ok(Self { packets: Some(Arc::new(Mutex::new(packets))), ..self })
     }

@@ -5,7 +5,7 @@ use taut_journal::{
     ATTENTION, COMMAND, Frame, GAP, HOUSEKEEPING, InputReader, JournalError, STATE, TURN,
 };
 use taut_oms::{RiskLimits, RiskSizes};
-use taut_sys::tape;
+use taut_sys::{stop_requests, tape};
 use taut_types::Nanos;
 
 use crate::error::RunnerError;
@@ -50,15 +50,22 @@ impl Replaying<'_> {
     }
 
     /// Has each entry done by `step`, which says what is different, if anything is.
+    ///
+    /// # Errors
+    /// Damage of the recording; a stop signal, where they are caught.
     pub fn run(
-        self,
+        &mut self,
         step: &mut dyn FnMut(&Frame<'_>) -> Result<(), String>,
     ) -> Result<(), RunnerError> {
-        let Self { reader, began, found, progress, packets, .. } = self;
+        let Self { reader, found, progress, packets, .. } = self;
+        let began = self.began;
         let damaged = |error: JournalError| RunnerError::run("the recording", error);
         while let Some(frame) = reader.next_frame().map_err(damaged)? {
+            if stop_requests() > 0 {
+                return Err(RunnerError::Run("interrupted".to_owned()));
+            }
             found.held.note(&frame, began);
-            found.held.show(progress);
+            found.held.show(&mut **progress);
             if let Some(Ok(mut packets)) = packets.as_ref().map(|packets| packets.lock()) {
                 packets.set_time(frame.time);
             }

@@ -18,9 +18,9 @@ pub enum Kind {
     Histogram,
 }
 
-/// The bounds of histograms: four in each octave, from 256 ns to 16.8 ms. They are bounds of
+/// The bounds of histograms: four in each octave, from 20 ns to 16.8 ms. They are bounds of
 /// [`Snapshot`]'s buckets, too: each count is exact.
-const OCTAVES: std::ops::Range<u32> = 8..24;
+const OCTAVES: std::ops::Range<u32> = 4..24;
 const STEPS: u64 = 4;
 
 /// Labels of a sample: names and values.
@@ -141,12 +141,12 @@ mod tests {
             let (_, rest) = text.split_once(&line).unwrap_or_else(|| panic!("{bound}: {text}"));
             rest.split('\n').next().expect("a line").to_owned()
         };
-        let bounds = ["0.00000032", "0.000000384", "0.000000896", "0.000001024", "0.016777216"];
-        assert_eq!(bounds.map(count), ["2", "3", "3", "4", "4"]);
+        let bounds = ["0.00000002", "0.00000032", "0.000000384", "0.000001024", "0.016777216"];
+        assert_eq!(bounds.map(count), ["1", "2", "3", "4", "4"]);
         assert_eq!(count("+Inf"), "5");
         assert!(text.contains("taut_x_seconds_sum{stage=\"book\"} 0.02000164\n"), "{text}");
         assert!(text.ends_with("taut_x_seconds_count{stage=\"book\"} 5\n"));
-        assert_eq!(text.matches("_bucket").count(), 65);
+        assert_eq!(text.matches("_bucket").count(), 81);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -14,15 +14,17 @@ use taut_types::Nanos;
 use tempfile::TempDir;
 
 use crate::outcome::count;
-use crate::support::{Demo, TAUT, send};
+use crate::support::{Demo, TAUT, pause, send};
 
 /// Runs a demo that is recorded, and returns its result with the folder of the recording.
 fn record(arguments: &[&str]) -> (Value, TempDir) {
     let folder = tempfile::tempdir().expect("temporary directory");
     let into = folder.path().join("run");
     let into = into.to_str().expect("a name in UTF-8");
-    let outcome =
-        Demo::slow(&[&["--seconds", "0.7", "--record", into], arguments].concat()).finish();
+    let arguments = [&["--seconds", "0.7", "--record", into], arguments].concat();
+    let says_how_to_wait = arguments.contains(&"--wait");
+    let demo = if says_how_to_wait { Demo::slow(&arguments) } else { Demo::gentle(&arguments) };
+    let outcome = demo.finish();
     (outcome.expect_sound(), folder)
 }
 
@@ -220,6 +222,29 @@ fn the_market_of_a_recording_is_data_for_a_backtest() {
     assert_eq!(code, Some(0), "{out}{err}");
 }
 
+/// At whatever moment: it is whole, or nothing of it is there.
+#[test]
+fn packets_that_are_interrupted_leave_nothing_half_written() {
+    let (_, folder) = record(&["--mode", "fused"]);
+    let names = || -> Vec<_> {
+        let entries = fs::read_dir(folder.path()).expect("the folder");
+        entries.map(|entry| entry.expect("an entry").file_name()).collect()
+    };
+    for round in 0..4 {
+        let mut command = Command::new(TAUT);
+        command.arg("record").arg("packets").arg(folder.path().join("run"));
+        command.arg("--out").arg(folder.path().join("run.pcapng"));
+        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("taut");
+        pause(Nanos::from_millis(round * 15));
+        send(child.id(), ProcessSignal::Interrupt);
+        let status = child.wait_with_output().expect("it ends").status;
+        let is_there = names().iter().any(|name| name == "run.pcapng");
+        assert_eq!(is_there, status.success(), "{status}");
+        let _ = fs::remove_file(folder.path().join("run.pcapng"));
+        assert_eq!(names(), ["run"], "{status}");
+    }
+}
+
 /// What tshark shows of a file, a line a packet; nothing where it is not installed.
 fn tshark(arguments: &[&str]) -> Option<String> {
     let output = match Command::new("tshark").args(arguments).output() {
@@ -270,6 +295,11 @@ fn tshark_counts_in_the_packets_of_a_recording_what_the_run_counted() {
     ] {
         assert_eq!(said(kind, column), count(&result, counted), "{kind} {counted}: {told}");
     }
+    // Sockets that were opened before the first turn have the run's time, too.
+    let times = all("frame", &["frame.time_epoch"]);
+    let seconds: Vec<f64> = times.lines().filter_map(|it| it.parse().ok()).collect();
+    let span = seconds.last().zip(seconds.first()).map(|(last, first)| last - first);
+    assert!(span.is_some_and(|span| (0.0..60.0).contains(&span)), "{span:?}");
     let datagrams = all("udp", &["frame.number"]).lines().count() as u64;
     assert!(datagrams >= count(&result, "ticks"), "{datagrams} {result}");
 }

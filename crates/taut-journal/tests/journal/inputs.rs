@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use taut_journal::{
-    Copied, Damage, InputReader, InputSettings, InputWriter, Inputs, JournalError, RUN, TURN, What,
-    copy_inputs, segment_name,
+    Copied, Damage, Frame, InputReader, InputSettings, InputWriter, Inputs, JournalError, RUN,
+    TURN, What, copy_inputs, segment_name,
 };
 use taut_types::Nanos;
 use tempfile::TempDir;
@@ -42,6 +42,18 @@ fn write(count: u64, is_ended: bool) -> (TempDir, PathBuf) {
 
 /// All frames, up to an error.
 fn read(folder: &Path) -> (u64, Result<(), JournalError>) {
+    read_each(folder, |count, frame| {
+        assert_eq!((frame.sequence, frame.time), (count, Nanos(count as i64)));
+        assert_eq!(frame.bytes, bytes(count));
+        assert_eq!(frame.kind, if count == 1 { RUN } else { TURN });
+    })
+}
+
+/// How many frames are read up to an error, each looked at by its number.
+pub fn read_each(
+    folder: &Path,
+    mut look: impl FnMut(u64, &Frame<'_>),
+) -> (u64, Result<(), JournalError>) {
     let mut reader = match InputReader::open(folder) {
         Ok(reader) => reader,
         Err(error) => return (0, Err(error)),
@@ -53,9 +65,7 @@ fn read(folder: &Path) -> (u64, Result<(), JournalError>) {
             Err(error) => return (count, Err(error)),
             Ok(Some(frame)) => {
                 count += 1;
-                assert_eq!((frame.sequence, frame.time), (count, Nanos(count as i64)));
-                assert_eq!(frame.bytes, bytes(count));
-                assert_eq!(frame.kind, if count == 1 { RUN } else { TURN });
+                look(count, &frame);
             }
         }
     }

@@ -7,6 +7,8 @@ use std::path::Path;
 use taut_journal::{InputReader, InputSettings, Inputs, JournalError, TURN, segment_name};
 use taut_types::Nanos;
 
+use crate::inputs::read_each;
+
 const SETTINGS: InputSettings = InputSettings { segment_bytes: 1 << 16 };
 /// What a disk writes whole.
 const BLOCK: usize = 512;
@@ -37,21 +39,10 @@ fn write(folder: &Path, count: u64) -> (Vec<u8>, Vec<usize>) {
 
 /// How many frames are read, each of which is right.
 fn read(folder: &Path) -> (usize, Result<(), JournalError>) {
-    let mut reader = match InputReader::open(folder) {
-        Ok(reader) => reader,
-        Err(error) => return (0, Err(error)),
-    };
-    let mut count = 0;
-    loop {
-        match reader.next_frame() {
-            Ok(None) => return (count, Ok(())),
-            Err(error) => return (count, Err(error)),
-            Ok(Some(frame)) => {
-                count += 1;
-                assert_eq!((frame.sequence, frame.bytes), (count as u64, &*bytes(count as u64)));
-            }
-        }
-    }
+    let (count, end) = read_each(folder, |count, frame| {
+        assert_eq!((frame.sequence, frame.bytes), (count, &*bytes(count)));
+    });
+    (count as usize, end)
 }
 
 #[test]

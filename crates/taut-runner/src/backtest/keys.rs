@@ -174,50 +174,12 @@ impl LatencyKeys {
     }
 }
 
-/// What recorded files are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum FormatKey {
-    /// hftbacktest's events.
-    Npz,
-    /// The text that `taut export --to csv` writes.
-    Csv,
-    /// LOBSTER's messages.
-    Lobster,
-    /// Databento's DBN.
-    Dbn,
-    /// Captured frames of Binance.
-    Binance,
-    /// Captured frames of Deribit.
-    Deribit,
-    /// Captured frames of OKX.
-    Okx,
-    /// Tardis's CSV files.
-    Tardis,
-}
-
-impl FormatKey {
-    /// Who reads it.
-    pub(super) const fn source(self) -> Source {
-        match self {
-            Self::Npz => Source::Npz,
-            Self::Csv => Source::Csv,
-            Self::Lobster => Source::Lobster,
-            Self::Dbn => Source::Dbn,
-            Self::Binance => Source::Binance,
-            Self::Deribit => Source::Deribit,
-            Self::Okx => Source::Okx,
-            Self::Tardis => Source::Tardis,
-        }
-    }
-}
-
 /// `[reading]`: what the files of `[data]` do not say themselves.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ReadingKeys {
     /// What they are; without it, as their contents show.
-    pub format: Option<FormatKey>,
+    pub format: Option<Source>,
     /// The day of LOBSTER's files, where their names do not say it: `2012-06-21`.
     pub date: Option<String>,
     /// What LOBSTER's rows take to us, in nanoseconds: they have one time.

@@ -131,7 +131,7 @@ impl<P> BacktestFile<P> {
     /// What files are: as was said, or as they look.
     fn source_of(&self, files: &[PathBuf]) -> Result<Source, RunnerError> {
         if let Some(format) = self.reading.format {
-            return Ok(format.source());
+            return Ok(format);
         }
         let mut found = None;
         for file in files {

@@ -34,9 +34,8 @@ pub fn run<C: RestingClient, F: FeedHandler, H: OrderHandler>(
         let difference = gateway.client_mut().compare_requests();
         difference.map_or(Ok(()), |difference| Err(difference.to_string()))
     };
-    let Replaying { reader, began, found, progress, limits, market, packets } = replaying;
-    Replaying { reader, began, found: &mut *found, progress, limits, market, packets }
-        .run(&mut step)?;
+    replaying.run(&mut step)?;
+    let Replaying { found, began, .. } = replaying;
     found.what_if = gateway.what_if().map(|it| Judged::of(it, gateway.instruments(), began));
     found.requests_compared = gateway.client().requests_compared();
     found.counters = gateway.counters();

@@ -98,8 +98,7 @@ impl<W: Strategies> Connect for Builder<'_, W> {
             let sizes = trading.gateway().risk().limits().sizes();
             trading.gateway().judge_by(limits(sizes));
         }
-        let Replaying { reader, began, found, progress, limits, market, packets } = replaying;
-        let rows = market.clone();
+        let rows = replaying.market.clone();
         let note = |trading: &mut Trading<'_, '_>| {
             if let Some(Ok(mut rows)) = rows.as_ref().map(|rows| rows.lock()) {
                 rows.set_instruments(trading.gateway().instruments());
@@ -107,15 +106,14 @@ impl<W: Strategies> Connect for Builder<'_, W> {
         };
         note(&mut trading);
         let mut is_first = true;
-        Replaying { reader, began, found: &mut *found, progress, limits, market, packets }.run(
-            &mut |frame| {
-                let done = step(&mut trading, frame, &mut is_first);
-                if frame.kind == ATTENTION {
-                    note(&mut trading);
-                }
-                done
-            },
-        )?;
+        replaying.run(&mut |frame| {
+            let done = step(&mut trading, frame, &mut is_first);
+            if frame.kind == ATTENTION {
+                note(&mut trading);
+            }
+            done
+        })?;
+        let Replaying { found, began, .. } = replaying;
         let gateway = trading.gateway();
         found.counters = gateway.counters();
         found.what_if = gateway.what_if().map(|it| Judged::of(it, gateway.instruments(), began));
