@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::{self, Sender};
 use std::thread::{self, ScopedJoinHandle};
 
+use taut_doctor::outliers::WatchedThread;
 use taut_gateway::{
     Client, Gateway, OrderHandler, OrderWriter, Regions, SlotId, Strategy, StrategyRegions,
 };
@@ -22,7 +23,7 @@ use taut_market_data::FeedHandler;
 use taut_ring::cell::CellWriter;
 use taut_sys::{
     Anchoring, Doorbell, MAPPING_WORDS, catch_kill_signals, catch_reload_signals,
-    catch_stop_signals, tape, utc,
+    catch_stop_signals, process_id, tape, utc,
 };
 use taut_types::Nanos;
 
@@ -31,6 +32,7 @@ use crate::child::SharedClock;
 use crate::error::RunnerError;
 use crate::looker::Looker;
 use crate::market_rows::SharedRows;
+use crate::outliers::{OutlierWatch, this_thread};
 use crate::recording::{Head, Recorder, What};
 use crate::service::connections::{self, Connect, Connections, MarketData};
 use crate::service::file::GatewayFile;
@@ -299,9 +301,14 @@ impl<'m> Running<'_, 'm> {
             trading.gateway().read_drop_copies(copies);
             reader
         });
+        let (watched, own) = (vec!["gateway".to_owned()], vec![process_id()]);
+        let outliers = OutlierWatch::new(&file.outliers, watched, own, fused.is_some());
+        let regions =
+            Regions::of(segment).map_err(|error| RunnerError::run("shared memory", error))?;
         let mut listener =
             Listener::bind(file, &path, segment, places, bell, (asks, answered), names)?;
         listener.set_fused(fused);
+        listener.set_outliers(outliers.as_ref());
         tell_where(file, fused, heard);
         thread::scope(|scope| {
             let (trades, over) = mpsc::channel();
@@ -311,16 +318,30 @@ impl<'m> Running<'_, 'm> {
             // It ends when the trading thread has let go of the gateway.
             let copying = server.map(|server| scope.spawn(move || server.run()));
             let reading = reader.map(|reader| scope.spawn(move || reader.run()));
+            let (number, numbered) = mpsc::channel();
             let trading = scope.spawn(move || {
                 let _trades: Sender<()> = trades;
+                // Nobody listens where nobody looks.
+                let _ = number.send(this_thread());
                 trading.run()
             });
+            let (looked_at, unwatched) = mpsc::channel::<()>();
+            if let Some(watch) = &outliers {
+                let regions = &regions;
+                scope.spawn(move || {
+                    let Ok(thread) = numbered.recv() else { return };
+                    let (name, process) = ("gateway".to_owned(), process_id());
+                    let threads = [WatchedThread { name, process, thread }];
+                    watch.run(regions, &threads, &unwatched);
+                });
+            }
             let anchor = || clock.set(&anchoring.renew().to_words());
             let listened = listener.run(anchor, || trading.is_finished(), &mut |what| heard(what));
             // Its failure is the cause, where both fail.
             let traded = trading.join().unwrap_or_else(|_| {
                 Err(RunnerError::Run("the gateway's thread panicked".to_owned()))
             });
+            drop(looked_at);
             let copied = joined(copying, "drop_copy");
             let read = joined(reading, "drop_copy_reader");
             if let Ok(how) = &traded {

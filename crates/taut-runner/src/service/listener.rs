@@ -22,6 +22,7 @@ use taut_types::{Instrument, InstrumentId, Lots, Nanos, Price, RequestId, Side};
 
 use crate::control::{Channel, Incoming};
 use crate::error::RunnerError;
+use crate::outliers::OutlierWatch;
 use crate::service::explain::when_gone_words;
 use crate::service::file::GatewayFile;
 use crate::service::listener::parts::in_parts;
@@ -86,6 +87,8 @@ pub struct Listener<'a> {
     reloading: Option<Reloading>,
     /// What is to be told to people.
     told: Vec<String>,
+    /// Who keeps the worst orders.
+    outliers: Option<&'a OutlierWatch>,
 }
 
 impl<'a> Listener<'a> {
@@ -128,12 +131,18 @@ impl<'a> Listener<'a> {
             reloads: reload_requests(),
             reloading: None,
             told: Vec::new(),
+            outliers: None,
         })
     }
 
     /// This strategy runs in the thread that trades.
     pub fn set_fused(&mut self, name: Option<&str>) {
         self.fused = name.map(str::to_owned);
+    }
+
+    /// The worst orders are kept there.
+    pub const fn set_outliers(&mut self, outliers: Option<&'a OutlierWatch>) {
+        self.outliers = outliers;
     }
 
     /// Listens until the trading thread `is_over`; `anchor` renews the clock, `heard` is told what
@@ -355,6 +364,7 @@ impl<'a> Listener<'a> {
             }),
             ControlRequest::Roll => self.done(Command::Roll),
             ControlRequest::Stages => self.stages().map(|stages| vec![stages]),
+            ControlRequest::Outliers => self.outliers().map(|outliers| vec![outliers]),
             ControlRequest::Limits => self.ask(Command::Usage).map(|answer| match answer {
                 Answer::Usage(usage) => {
                     let lines = usage.lines(&self.file, &self.rules);
@@ -615,6 +625,16 @@ impl<'a> Listener<'a> {
         lines.push(StageLine::of("less send", &stages.tick_to_send.summary()));
         lines.push(StageLine::of("order round trip", &round_trip.summary()));
         Ok(ControlReply::Stages(lines))
+    }
+
+    /// They are kept beside the thread that trades, which does nothing for it.
+    fn outliers(&self) -> Result<ControlReply, String> {
+        let off = || "nobody looks: [outliers] look_every_ms is 0 in its settings".to_owned();
+        let watch = self.outliers.ok_or_else(off)?;
+        let regions = Regions::of(self.segment).map_err(|error| error.to_string())?;
+        let views = Views::new(&regions).map_err(|error| error.to_string())?;
+        let told = watch.told(&PathSnapshot::of(&views.path), &self.instruments);
+        Ok(ControlReply::Outliers(Box::new(told)))
     }
 
     fn orders(&self, orders: &[(Owner, OpenOrder)]) -> Vec<ControlReply> {
