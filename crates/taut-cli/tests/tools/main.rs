@@ -22,4 +22,5 @@ mod metrics;
 mod new_symbols;
 mod recorded;
 mod saturate;
+mod top;
 mod ws;
