@@ -25,6 +25,7 @@ mod jitter;
 mod journal;
 mod listen;
 mod metrics;
+mod observed;
 mod receive;
 mod record;
 mod recorded;

@@ -51,6 +51,7 @@ mod regions;
 mod replica;
 mod reports;
 mod runner;
+mod sent_orders;
 mod strategy;
 mod stream;
 #[cfg(test)]
@@ -103,6 +104,7 @@ pub use owner::Owner;
 pub use quotes::{MassQuoted, Quote, Quotes};
 pub use regions::{Regions, StrategyRegions, Views};
 pub use runner::{DetachedStrategy, StrategyRunner};
+pub use sent_orders::{SentOrder, SentOrderReader};
 pub use strategy::{State, Strategy, Trading};
 pub use stream::{
     DeribitFixStream, DeribitFixStreamSettings, DeribitStream, DeribitStreamSettings, FeedSession,

@@ -11,6 +11,7 @@ use taut_sys::MAPPING_WORDS;
 
 use crate::counters::{GatewayCounters, StrategyCounters};
 use crate::error::GatewayError;
+use crate::sent_orders::{SENT_LAYOUT, SentOrders};
 
 /// Slots of the market-data ring: 512 KiB, within a second-level cache; 8192 events are some 100 ms
 /// of a busy feed.
@@ -31,6 +32,7 @@ const PATH: Region = region(4, PATH_WORDS);
 const ROUND_TRIP: Region = region(5, HISTOGRAM_WORDS);
 const BARE_SEND: Region = region(6, HISTOGRAM_WORDS);
 const PUBLISHED: Region = region(7, TICKS_LAYOUT.slot_count);
+const SENT: Region = region(8, broadcast::words_for(SENT_LAYOUT.slot_count, 0));
 
 const REQUESTS: Region = region(1, spsc::words_for(REQUEST_SLOTS));
 const REPLIES: Region = region(2, spsc::words_for(REPLY_SLOTS));
@@ -56,11 +58,14 @@ pub struct Regions<'m> {
     pub bare_send: &'m [AtomicU64],
     /// When the events of the last packets were published: a word for each.
     pub published: &'m [AtomicU64],
+    /// Broadcast ring: the last orders with their times, for observers.
+    pub sent: &'m [AtomicU64],
 }
 
 impl<'m> Regions<'m> {
     /// Every region, for [`Segment::create`].
-    pub const LAYOUT: [Region; 7] = [CLOCK, TICKS, GATEWAY, PATH, ROUND_TRIP, BARE_SEND, PUBLISHED];
+    pub const LAYOUT: [Region; 8] =
+        [CLOCK, TICKS, GATEWAY, PATH, ROUND_TRIP, BARE_SEND, PUBLISHED, SENT];
 
     /// The regions of a segment.
     ///
@@ -75,6 +80,7 @@ impl<'m> Regions<'m> {
             round_trip: segment.region(ROUND_TRIP)?,
             bare_send: segment.region(BARE_SEND)?,
             published: segment.region(PUBLISHED)?,
+            sent: segment.region(SENT)?,
         })
     }
 }
@@ -110,11 +116,12 @@ impl<'m> StrategyRegions<'m> {
     }
 }
 
-/// The gateway's histograms, to write.
+/// The gateway's histograms and the times of its last orders, to write.
 #[derive(Debug)]
 pub(crate) struct Recorders<'m> {
     pub(crate) path: PathRecorder<'m>,
     pub(crate) round_trip: Recorder<'m>,
+    pub(crate) sent: SentOrders<'m>,
 }
 
 impl<'m> Recorders<'m> {
@@ -127,6 +134,7 @@ impl<'m> Recorders<'m> {
         Ok(Self {
             path: PathRecorder::new(regions.path).ok_or(too_small)?,
             round_trip: Recorder::new(regions.round_trip).ok_or(too_small)?,
+            sent: SentOrders::new(regions)?,
         })
     }
 }

@@ -16,6 +16,7 @@ use super::{OrderSession, at, message_of};
 use crate::message::{OrderFilter, OrderUpdate, Refusal, Request, RequestKind, UpdateKind};
 use crate::regions::Recorders;
 use crate::reports::update;
+use crate::sent_orders::SentOrder;
 
 impl<H: OrderHandler> OrderSession<H> {
     /// Handles a request of the client; `updates` gets what its owner must be told at once, and
@@ -131,6 +132,7 @@ impl<H: OrderHandler> OrderSession<H> {
         self.remember(request, order, encoded);
         if origin != Nanos::ZERO {
             recorders.path.record(&offsets);
+            recorders.sent.push(SentOrder { id: request.id, origin, offsets });
         }
         None
     }

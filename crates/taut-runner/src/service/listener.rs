@@ -6,7 +6,7 @@ mod reloading;
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
-use std::sync::mpsc::{Receiver, Sender};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 use std::time::Duration;
 
 use taut_gateway::{DropCopyNews, OpenOrder, Owner, Regions, Views};
@@ -39,7 +39,9 @@ use crate::service::threads::{Answer, BookPicture, Command, Glance, Numbered, Pi
 /// How often the clock is anchored and signals are looked at.
 const LOOK: Nanos = Nanos::from_millis(100);
 /// How long the trading thread may take with an answer.
-const ANSWER: Duration = Duration::from_secs(2);
+const ANSWER: Nanos = Nanos::from_secs(2);
+/// How often it is looked for the answer to who only looks.
+const ANSWER_STEP: Nanos = Nanos::from_micros(200);
 /// Connections at one time, beside those of strategies.
 const CONNECTIONS_MAX: usize = 64;
 
@@ -308,17 +310,36 @@ impl<'a> Listener<'a> {
     fn ask(&mut self, command: Command) -> Result<Answer, String> {
         let number = self.asked + 1;
         self.asked = number;
+        let only_looks = command.only_looks();
         self.asks.send((number, command)).map_err(|_| "the gateway is ending".to_owned())?;
-        self.bell.ring();
+        // A thread that spins makes no system call for who only looks: its next round of
+        // housekeeping is at most a millisecond away, and its answer wakes nobody. One that sleeps
+        // is woken, as by a packet.
+        if !only_looks || self.file.waits() == Wait::Block {
+            self.bell.ring();
+        }
+        let deadline = monotonic() + ANSWER;
         loop {
-            match self.answers.recv_timeout(ANSWER) {
+            let next = match self.answers.try_recv() {
+                Err(TryRecvError::Empty) if only_looks && monotonic() < deadline => {
+                    taut_sys::sleep(ANSWER_STEP);
+                    continue;
+                }
+                Err(TryRecvError::Empty) if !only_looks => {
+                    let left = deadline.since(monotonic()).0.max(0).unsigned_abs();
+                    self.answers.recv_timeout(Duration::from_nanos(left)).ok()
+                }
+                other => other.ok(),
+            };
+            match next {
                 // To one that was given up, or to none.
-                Ok((other, answer)) if other != number => self.hear(&answer),
-                Ok((_, Answer::Failed(text))) => return Err(text),
-                Ok((_, answer)) => return Ok(answer),
-                Err(_) => {
+                Some((other, answer)) if other != number => self.hear(&answer),
+                Some((_, Answer::Failed(text))) => return Err(text),
+                Some((_, answer)) => return Ok(answer),
+                None => {
+                    let seconds = ANSWER.0 / 1_000_000_000;
                     return Err(format!(
-                        "the gateway did not answer within {ANSWER:?}; what was asked for may \
+                        "the gateway did not answer within {seconds} s; what was asked for may \
                          still be done"
                     ));
                 }
@@ -561,6 +582,7 @@ impl<'a> Listener<'a> {
         ControlReply::Status(Box::new(Status {
             name: self.file.name.clone(),
             process: process_id(),
+            venue: self.file.venue_name().to_owned(),
             up_seconds: monotonic().since(self.started).0.unsigned_abs() / 1_000_000_000,
             order_entry: glance.order_entry,
             order_address: address.inet().map_or_else(String::new, |it| it.to_string()),
