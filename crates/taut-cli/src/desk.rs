@@ -83,6 +83,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             arguments.listen
         )));
     }
+    let observed = Observed::new(&arguments.gateway, Extent::All);
+    let board = Board::new(observed, Runs::new(arguments.runs.clone()));
     let mut events = event_loop::open(SOURCES_MAX)?;
     let admission = Admission::new(server::CONNECTIONS_MAX, peer::PATIENCE);
     let at = Address::Inet(arguments.listen);
@@ -94,10 +96,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     access.name_cookie(address.port());
     let scheme = if tls.is_some() { "https" } else { "http" };
     terminal::print(format_args!("{scheme}://{address}/"))?;
-    let board = Board::new(
-        Observed::new(&arguments.gateway, Extent::All),
-        Runs::new(arguments.runs.clone()),
-    );
     let mut server = Server::new(access, tls, board, SOURCES_MAX);
     let mut handler =
         |io: &mut Io<EpollKernel>, completion: Completion<'_>| server.handle(io, &completion);

@@ -9,7 +9,6 @@ use serde_json::json;
 use taut_io::Handle;
 use taut_runner::RunnerError;
 use taut_runner::service::{ControlClient, ControlRequest, ScopeName};
-use taut_types::Nanos;
 
 use super::access::Role;
 use super::events::Events;
@@ -63,21 +62,23 @@ struct Look<'l, T> {
 }
 
 impl Board {
-    /// Of these gateways, or of all, and of the runs in a folder.
+    /// Of these gateways, or of all, and of the runs in a folder: as they are now.
     pub fn new(observed: Observed, runs: Runs) -> Self {
-        Self {
+        let mut board = Self {
             observed,
             tapes: Tapes::default(),
             history: History::default(),
             events: Events::default(),
             runs,
             seen: Snapshot::default(),
-            text: "{}".to_owned(),
+            text: String::new(),
             number: 0,
             followed: HashMap::new(),
             answers: mpsc::channel(),
             asked: 0,
-        }
+        };
+        board.look();
+        board
     }
 
     /// Finished runs.
