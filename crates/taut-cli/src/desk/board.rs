@@ -22,6 +22,8 @@ pub type WhoAsked = Handle;
 
 /// Requests to gateways at a time, each on a thread of its own.
 const ASKED_MAX: usize = 8;
+/// Refusals that wait to be told.
+const REFUSED_MAX: usize = 64;
 /// Books of a gateway that are followed to their depth: those that pages looked at last, and to
 /// begin with the first ones.
 const FOLLOWED_MAX: usize = 8;
@@ -40,8 +42,10 @@ pub struct Board {
     number: u64,
     /// By gateway, the latest last.
     followed: HashMap<String, Vec<String>>,
+    /// Of those who ask gateways.
     answers: (Sender<(WhoAsked, Answered)>, Receiver<(WhoAsked, Answered)>),
     asked: usize,
+    refused: Vec<(WhoAsked, Answered)>,
 }
 
 /// What came of a page's request.
@@ -76,6 +80,7 @@ impl Board {
             followed: HashMap::new(),
             answers: mpsc::channel(),
             asked: 0,
+            refused: Vec::new(),
         };
         board.look();
         board
@@ -147,10 +152,10 @@ impl Board {
 
     /// Does not do what a page asked for.
     pub fn refuse(&mut self, who: WhoAsked, gateway: &str, words: &str) {
-        let answered = Answered::new(gateway, Err(words.to_owned()));
-        // Our own receiver is there as long as we are.
-        let _ = self.answers.0.send((who, answered));
-        self.asked += 1;
+        // Who asks faster than it is answered is not answered each time.
+        if self.refused.len() < REFUSED_MAX {
+            self.refused.push((who, Answered::new(gateway, Err(words.to_owned()))));
+        }
     }
 
     /// Throws the kill switch of a gateway, or takes it back. It waits for no look, and a gateway
@@ -179,15 +184,13 @@ impl Board {
 
     /// What came of requests since the last call.
     pub fn answers(&mut self) -> Vec<(WhoAsked, String)> {
-        let all: Vec<_> = self.answers.1.try_iter().collect();
-        self.asked = self.asked.saturating_sub(all.len());
-        let said = all.into_iter().map(|(who, answered)| {
-            if !answered.gateway.is_empty() {
-                self.events.add(&answered.gateway, "control", answered.text.clone());
-            }
-            (who, text(&answered))
-        });
-        said.collect()
+        let answered: Vec<_> = self.answers.1.try_iter().collect();
+        self.asked = self.asked.saturating_sub(answered.len());
+        for (_, it) in &answered {
+            self.events.add(&it.gateway, "control", it.text.clone());
+        }
+        let all = self.refused.drain(..).chain(answered);
+        all.map(|(who, answered)| (who, text(&answered))).collect()
     }
 }
 

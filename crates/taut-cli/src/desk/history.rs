@@ -1,21 +1,18 @@
-//! What was before a page came: rates and percentiles of the last minutes, once a second.
+//! What was before a page came: percentiles of the last minutes, once a second.
 
 use std::collections::{HashMap, VecDeque};
 
 use serde_json::{Value, json};
 
-use crate::observed::{GatewaySeen, Snapshot, State};
+use crate::observed::{GatewaySeen, Snapshot, StageTimes, State};
 
 /// Ten minutes.
 const POINTS_MAX: usize = 600;
-/// The rates that are kept.
-pub const RATES: [&str; 3] = ["ticks", "orders", "fills"];
 
 /// One second of a gateway.
 #[derive(Clone, Debug)]
 struct Point {
     at_ns: i64,
-    rates: [f64; 3],
     /// p50, p99 and max of the last second of each stage.
     stages: Vec<[u64; 3]>,
 }
@@ -42,14 +39,10 @@ impl History {
         }
     }
 
-    /// All of it, each gateway as columns: times in seconds, rates, and three numbers a stage.
+    /// All of it by gateway, the latest last: when (ms of UTC), and three times (ns) of each stage.
     pub fn told(&self) -> Value {
         let of = |points: &VecDeque<Point>| {
-            let points: Vec<Value> = points
-                .iter()
-                .map(|it| json!([it.at_ns / 1_000_000, it.rates, it.stages]))
-                .collect();
-            Value::from(points)
+            points.iter().map(|it| json!([it.at_ns / 1_000_000, it.stages])).collect::<Value>()
         };
         self.gateways.iter().map(|(name, points)| (name.clone(), of(points))).collect()
     }
@@ -57,15 +50,9 @@ impl History {
 
 impl Point {
     fn of(gateway: &GatewaySeen) -> Self {
-        let rate = |name| (gateway.counter(name).1 * 10.0).round() / 10.0;
-        let times = |it: &crate::observed::StageTimes| {
-            [it.second.p50_ns, it.second.p99_ns, it.second.max_ns]
-        };
-        Self {
-            at_ns: gateway.as_of_ns,
-            rates: RATES.map(rate),
-            stages: gateway.stages.iter().map(times).collect(),
-        }
+        let times = |it: &StageTimes| [it.second.p50_ns, it.second.p99_ns, it.second.max_ns];
+        let stages = gateway.stages.iter().map(times).collect();
+        Self { at_ns: gateway.as_of_ns, stages }
     }
 }
 

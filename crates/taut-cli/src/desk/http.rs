@@ -7,11 +7,11 @@ const HEADERS_MAX: usize = 64;
 
 /// What the page may load: nothing of anybody else, no script that stands in a page, no frame but
 /// its own.
-const PAGE_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
+pub const PAGE_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
                            img-src 'self'; connect-src 'self'; frame-src 'self'; base-uri 'none'; \
                            form-action 'none'; frame-ancestors 'none'";
 /// A run's report is one file with its style in it, and runs nothing.
-const REPORT_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; \
+pub const REPORT_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; \
                              base-uri 'none'; form-action 'none'; frame-ancestors 'self'; sandbox";
 
 /// A request.
@@ -91,18 +91,19 @@ pub struct Answer {
     pub status: u16,
     pub kind: &'static str,
     pub body: Vec<u8>,
+    /// What it may do in a browser.
+    pub policy: &'static str,
     /// The cookie that it sets.
     pub cookie: Option<String>,
 }
 
 pub const TEXT: &str = "text/plain; charset=utf-8";
+pub const HTML: &str = "text/html; charset=utf-8";
 pub const JSON: &str = "application/json";
-/// The report of a run, as a frame of the page may show it.
-pub const REPORT: &str = "text/html; charset=utf-8; x=report";
 
 impl Answer {
     pub fn new(status: u16, kind: &'static str, body: impl Into<Vec<u8>>) -> Self {
-        Self { status, kind, body: body.into(), cookie: None }
+        Self { status, kind, body: body.into(), policy: PAGE_POLICY, cookie: None }
     }
 
     /// A refusal in words.
@@ -127,17 +128,14 @@ impl Answer {
             503 => "Service Unavailable",
             _ => "Other",
         };
-        let is_report = self.kind == REPORT;
-        let policy = if is_report { REPORT_POLICY } else { PAGE_POLICY };
-        let kind = if is_report { "text/html; charset=utf-8" } else { self.kind };
+        let Self { status, kind, policy, .. } = self;
         let cookie = self.cookie.as_ref().map(|it| format!("Set-Cookie: {it}\r\n"));
         let mut bytes = format!(
-            "HTTP/1.1 {} {reason}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\n\
+            "HTTP/1.1 {status} {reason}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\n\
              Content-Security-Policy: {policy}\r\nX-Content-Type-Options: nosniff\r\n\
              Referrer-Policy: no-referrer\r\nCross-Origin-Resource-Policy: same-origin\r\n\
              Cross-Origin-Opener-Policy: same-origin\r\nCache-Control: no-store\r\n\
              {}Connection: close\r\n\r\n",
-            self.status,
             self.body.len(),
             cookie.as_deref().unwrap_or_default(),
         )
@@ -189,8 +187,8 @@ mod tests {
         assert!(text.starts_with("HTTP/1.1 200 OK\r\n") && text.ends_with("\r\n\r\n{}"), "{text}");
         assert!(text.contains("Content-Length: 2\r\n") && text.contains("Set-Cookie: a=b\r\n"));
         assert!(text.contains("script-src 'self';") && !text.contains("unsafe-inline"), "{text}");
-        let report = Answer::new(200, REPORT, "<p>").bytes(false);
-        let report = String::from_utf8(report).expect("text");
+        let report = Answer { policy: REPORT_POLICY, ..Answer::new(200, HTML, "<p>") };
+        let report = String::from_utf8(report.bytes(false)).expect("text");
         assert!(report.contains("sandbox\r\n") && !report.contains("script-src"), "{report}");
         assert!(report.contains("Content-Type: text/html; charset=utf-8\r\n"), "{report}");
         assert!(report.ends_with("\r\n\r\n"));

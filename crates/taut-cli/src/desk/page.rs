@@ -1,10 +1,10 @@
 //! The page's files. They are in the program: nothing is read from the disk or from elsewhere.
 
-use super::http::Answer;
+use super::http::{Answer, HTML};
 
 /// Path, kind and text of each.
 const FILES: [(&str, &str, &str); 13] = [
-    ("/", "text/html; charset=utf-8", include_str!("page/desk.html")),
+    ("/", HTML, include_str!("page/desk.html")),
     ("/desk.css", "text/css; charset=utf-8", include_str!("page/desk.css")),
     ("/icon.svg", "image/svg+xml", include_str!("page/icon.svg")),
     ("/desk.js", SCRIPT, include_str!("page/desk.js")),

@@ -8,11 +8,13 @@ use taut_ws::{CloseCode, Connection, KeepAlive, State, WsConfig, WsError};
 use super::access::Role;
 
 /// What may wait for a page; a longer message ends it.
-const PENDING_BYTES_MAX: usize = 16 << 20;
+const PENDING_BYTES_MAX: usize = 4 << 20;
 /// What a page says is short.
 const SAID_BYTES_MAX: usize = 4 << 10;
-/// How long a request may take to come, and an answer to be read.
+/// How long a request may take to come.
 pub const PATIENCE: Nanos = Nanos::from_secs(10);
+/// How long what it is told may take to be read.
+const READING: Nanos = Nanos::from_secs(30);
 /// The token of what is written to learn that what stood before it has left.
 const LEFT: u64 = 1;
 
@@ -26,11 +28,15 @@ pub struct Peer {
     is_ending: bool,
     has_closed: bool,
     is_marked: bool,
-    /// What waited when it last read something, and when that was.
-    waits: Option<(usize, Nanos)>,
+    behind: Behind,
     /// The number of the next event that it is told.
     pub next_event: u64,
 }
+
+/// Since when a page has not read all that it was told. Some of it does not count: who reads a byte
+/// now and then would keep its messages here for ever.
+#[derive(Clone, Copy, Debug)]
+struct Behind(Option<Nanos>);
 
 #[derive(Debug)]
 pub enum Speaks {
@@ -49,7 +55,7 @@ impl Peer {
             is_ending: false,
             has_closed: false,
             is_marked: false,
-            waits: None,
+            behind: Behind(None),
             next_event: 0,
         }
     }
@@ -85,7 +91,7 @@ impl Peer {
         // A stale handle is closed already, here and below.
         let stream = self.wire.stream();
         let _ = io.prove(stream);
-        let _ = io.set_write_deadline(stream, Some(io.now() + PATIENCE));
+        let _ = io.set_write_deadline(stream, Some(io.now() + READING));
         self.flush(io);
     }
 
@@ -102,16 +108,10 @@ impl Peer {
         matches!(&self.speaks, Speaks::Live(socket, _) if socket.poll_transmit().is_empty())
     }
 
-    /// Whether it has read nothing for too long of what waits for it.
-    pub fn is_stuck(&mut self, now: Nanos) -> bool {
-        let Speaks::Live(socket, _) = &self.speaks else { return false };
-        let waiting = socket.poll_transmit().len();
-        match self.waits {
-            _ if waiting == 0 => self.waits = None,
-            Some((before, since)) if waiting >= before => return now.since(since) >= PATIENCE,
-            _ => self.waits = Some((waiting, now)),
-        }
-        false
+    /// Whether it has not read for too long what it was told.
+    pub fn is_too_slow(&mut self, now: Nanos) -> bool {
+        let is_behind = matches!(self.speaks, Speaks::Live(..)) && !self.is_up_to_date();
+        self.behind.is_too_long(is_behind, now)
     }
 
     /// Does what is due of a WebSocket.
@@ -176,5 +176,30 @@ impl Peer {
     pub fn abort(&mut self, io: &mut Io<EpollKernel>) {
         (self.is_ending, self.has_closed) = (true, true);
         self.wire.abort(io);
+    }
+}
+
+impl Behind {
+    fn is_too_long(&mut self, is_behind: bool, now: Nanos) -> bool {
+        let since = is_behind.then(|| self.0.unwrap_or(now));
+        self.0 = since;
+        since.is_some_and(|since| now.since(since) >= READING)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_does_not_read_all_for_so_long_is_too_slow_and_who_does_begins_anew() {
+        let mut behind = Behind(None);
+        let second = |at| Nanos::from_secs(at);
+        assert!(!behind.is_too_long(true, second(5)));
+        assert!(!behind.is_too_long(true, second(34)));
+        assert!(!behind.is_too_long(false, second(34)));
+        assert!(!behind.is_too_long(true, second(40)));
+        assert!(!behind.is_too_long(true, second(69)));
+        assert!(behind.is_too_long(true, second(70)));
     }
 }

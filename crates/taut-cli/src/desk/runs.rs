@@ -7,7 +7,7 @@ use std::time::UNIX_EPOCH;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::http::{Answer, JSON, REPORT};
+use super::http::{Answer, HTML, JSON, PAGE_POLICY, REPORT_POLICY};
 
 /// The latest are listed.
 const RUNS_MAX: usize = 200;
@@ -50,16 +50,16 @@ impl Runs {
             return Some(Answer::new(200, JSON, list.to_string()));
         }
         let (name, file) = rest.strip_prefix('/')?.split_once('/')?;
-        let kind = match file {
-            "run.json" => JSON,
-            "report.html" => REPORT,
+        let (kind, policy) = match file {
+            "run.json" => (JSON, PAGE_POLICY),
+            "report.html" => (HTML, REPORT_POLICY),
             _ => return None,
         };
         // Only what is listed is read: a name is compared, and never a path of its own.
         let name = decoded(name)?;
         let line = self.names().into_iter().find(|it| *it == name)?;
         let bytes = read(&self.folder.join(line).join(file))?;
-        Some(Answer::new(200, kind, bytes))
+        Some(Answer { policy, ..Answer::new(200, kind, bytes) })
     }
 
     /// The names of folders with a run, the latest first.
@@ -159,7 +159,8 @@ mod tests {
         names.sort_unstable();
         assert_eq!(names, ["fused run", "split"]);
         let split = lines.iter().find(|it| it["name"] == "split").expect("it");
-        assert_eq!((&split["has_report"], &split["tick_to_trade_ns"]["p50"]), (&json!(true), &json!(900)));
+        let told = (&split["has_report"], &split["tick_to_trade_ns"]["p50"]);
+        assert_eq!(told, (&json!(true), &json!(900)));
         let none = Runs::new("/nowhere".into()).answer("/runs").expect("a list");
         assert!(String::from_utf8_lossy(&none.body).contains("\"runs\":[]"));
     }
@@ -167,9 +168,9 @@ mod tests {
     #[test]
     fn a_run_is_read_by_its_name_and_nothing_else_is() {
         let (_folder, runs) = runs();
-        let body = |path: &str| runs.answer(path).map(|it| (it.kind, it.body));
-        assert_eq!(body("/runs/split/report.html"), Some((REPORT, b"<p>report".to_vec())));
-        assert!(body("/runs/fused%20run/run.json").is_some_and(|it| it.0 == JSON));
+        let body = |path: &str| runs.answer(path).map(|it| (it.policy, it.body));
+        assert_eq!(body("/runs/split/report.html"), Some((REPORT_POLICY, b"<p>report".to_vec())));
+        assert!(body("/runs/fused%20run/run.json").is_some_and(|it| it.0 == PAGE_POLICY));
         for path in [
             "/runs/..%2Frun/run.json",
             "/runs/%2e%2e/secret.txt",

@@ -1,6 +1,7 @@
 //! The desk's connections on the loop.
 
 use serde::Deserialize;
+use serde_json::json;
 use taut_io::{Completion, EpollKernel, Handle, Io};
 use taut_net::{TlsServerConfig, Wire};
 use taut_sys::stop_requests;
@@ -85,7 +86,8 @@ impl Server {
         let Some(place) = self.place(stream) else { return };
         match (place.as_mut(), completion) {
             (_, Completion::Closed { .. }) => *place = None,
-            (Some(peer), _) if arrived.has_ended => peer.close(io),
+            // Who has its answer may have no more to say.
+            (Some(peer), _) if arrived.has_ended && !peer.is_ending() => peer.close(io),
             (Some(peer), _) => peer.flush(io),
             (None, _) => {}
         }
@@ -139,7 +141,7 @@ impl Server {
         self.next_look = now + INTERVAL;
         self.board.look();
         for peer in self.peers.iter_mut().flatten() {
-            if peer.is_stuck(now) {
+            if peer.is_too_slow(now) {
                 peer.abort(io);
             } else if peer.is_live() && peer.is_up_to_date() {
                 let (text, next_event) = self.board.told_since(peer.next_event);
@@ -185,11 +187,15 @@ fn answered(access: &mut Access, board: &mut Board, request: &Request) -> Answer
     if let Some(file) = page::file(&request.path) {
         return file;
     }
-    let Some(role) = access.role(request) else {
+    let role = access.role(request);
+    if request.path == "/role" {
+        // Who has none is told so: what to ask a user for is no error of the page's.
+        return Answer::new(200, JSON, json!({ "role": role }).to_string());
+    }
+    if role.is_none() {
         return Answer::refusal(401, "a token is asked for: Authorization: Bearer TOKEN");
-    };
+    }
     match request.path.as_str() {
-        "/role" => Answer::new(200, JSON, serde_json::json!({ "role": role }).to_string()),
         "/snapshot" => Answer::new(200, JSON, board.snapshot()),
         path => board.runs().answer(path).unwrap_or_else(|| {
             Answer::refusal(404, "nothing is here; the page is at /, its figures at /snapshot")
@@ -204,7 +210,7 @@ fn logged_on(access: &mut Access, request: &Request) -> Answer {
     let token = String::from_utf8_lossy(&request.body);
     match access.log_on(token.trim()) {
         Some((role, cookie)) => {
-            let said = serde_json::json!({ "role": role }).to_string();
+            let said = json!({ "role": role }).to_string();
             Answer { cookie: Some(cookie), ..Answer::new(200, JSON, said) }
         }
         None => Answer::refusal(403, "this is none of the tokens"),

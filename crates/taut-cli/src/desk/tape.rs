@@ -4,7 +4,9 @@
 //! gateway does nothing for it.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
+use std::sync::mpsc::{
+    self, Receiver, RecvTimeoutError, Sender, SyncSender, TryRecvError,
+};
 use std::time::Duration;
 
 use serde::Serialize;
@@ -13,7 +15,7 @@ use taut_market_data::{Event, EventKind};
 use taut_runner::service::{ControlClient, InstrumentLine};
 use taut_types::{Qty, Side};
 
-use crate::observed::{Snapshot, State};
+use crate::observed::{GatewaySeen, Snapshot, State};
 
 /// Trades of a gateway that are kept, of all its instruments.
 const TRADES_MAX: usize = 100;
@@ -51,6 +53,8 @@ struct Tape {
     /// Its thread ends when this is dropped.
     _stop: Sender<()>,
     latest: VecDeque<TradeSeen>,
+    /// Its thread has ended: the gateway did not answer, or has let go of it.
+    is_over: bool,
 }
 
 impl Tapes {
@@ -58,7 +62,8 @@ impl Tapes {
     pub fn read(&mut self, seen: &Snapshot) {
         self.followed.retain(|name, tape| {
             let found = seen.gateways.iter().find(|it| it.name == *name);
-            found.is_some_and(|it| it.process == tape.process && it.state != State::Ended)
+            let is_same = |it: &GatewaySeen| it.process == tape.process && it.state != State::Ended;
+            !tape.is_over && found.is_some_and(is_same)
         });
         for gateway in seen.gateways.iter().filter(|it| it.state == State::Up) {
             if !self.followed.contains_key(&gateway.name)
@@ -87,16 +92,19 @@ impl Tape {
         };
         let thread = std::thread::Builder::new().name("taut-desk-tape".to_owned());
         thread.spawn(read).ok()?;
-        Some(Self { process, trades, _stop, latest: VecDeque::new() })
+        Some(Self { process, trades, _stop, latest: VecDeque::new(), is_over: false })
     }
 
     fn take(&mut self) {
-        for trade in self.trades.try_iter().flatten() {
-            if self.latest.len() == TRADES_MAX {
-                self.latest.pop_front();
+        let why = loop {
+            match self.trades.try_recv() {
+                Ok(trades) => self.latest.extend(trades),
+                Err(ended) => break ended,
             }
-            self.latest.push_back(trade);
-        }
+        };
+        self.is_over = why == TryRecvError::Disconnected;
+        let old = self.latest.len().saturating_sub(TRADES_MAX);
+        self.latest.drain(..old);
     }
 }
 

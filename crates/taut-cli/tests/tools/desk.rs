@@ -107,9 +107,10 @@ fn who_has_no_token_sees_the_page_and_no_figure() {
     let policy = "Content-Security-Policy: default-src 'none'; script-src 'self'; ";
     assert!(page.head.contains(policy), "{}", page.head);
     assert!(!page.head.contains("unsafe") && page.head.contains("frame-ancestors 'none'"));
-    for path in ["/snapshot", "/role", "/runs", "/nothing"] {
+    assert_eq!(get(&address, "/role", &[]).body, "{\"role\":null}");
+    for path in ["/snapshot", "/runs", "/nothing"] {
         assert_eq!(get(&address, path, &[]).status, 401, "{path}");
-        let bearer = format!("Bearer {}x", READ);
+        let bearer = format!("Bearer {READ}x");
         assert_eq!(get(&address, path, &[("Authorization", &bearer)]).status, 401, "{path}");
     }
     let bearer = format!("Bearer {READ}");

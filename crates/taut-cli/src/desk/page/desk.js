@@ -23,6 +23,7 @@ const desk = {
   gateway: null, isFrozen: false,
 };
 let socket = null;
+let isConnecting = false;
 let attempts = 0;
 let lastHeard = 0;
 
@@ -169,7 +170,7 @@ function show(look) {
   draw();
 }
 
-/** What is worst stands above everything, and is read out once. */
+/** What is worst stands above everything. It is read out once, and not each time that its age grows. */
 function alerts() {
   const all = desk.look.snapshot.gateways.flatMap((gateway) => gateway.warnings.map((it) => ({ gateway: gateway.name, ...it })));
   const grave = new Set(["killed", "orders-down", "no-answer", "gone"]);
@@ -179,6 +180,7 @@ function alerts() {
     at("alerts").dataset.is = key;
     at("alerts").replaceChildren(...shown.map((it) =>
       el("p", { class: "alert bad" }, el("b", {}, it.gateway), el("span", {}, it.text))));
+    setText(at("spoken"), shown.map((it) => `${it.gateway}: ${it.text}`).join(". "));
   } else {
     shown.forEach((it, index) => setText(at("alerts").children[index].lastElementChild, it.text));
   }
@@ -212,10 +214,10 @@ function hear(message) {
     attempts = 0;
     Object.assign(desk, { role: message.role, version: message.version, events: message.events });
     for (const [name, points] of Object.entries(message.history)) {
-      desk.history.set(name, points.map(([t, , stages]) => ({ t, stages })));
+      desk.history.set(name, points.map(([t, stages]) => ({ t, stages })));
     }
     link("good is-live", "live");
-    if (message.look.snapshot) take(message.look, []);
+    take(message.look, []);
   } else if (message.kind === "look") {
     take(message.look, message.events);
     link(desk.isFrozen ? "warn" : "good is-live", desk.isFrozen ? "held" : "live");
@@ -227,9 +229,13 @@ function hear(message) {
 }
 
 async function connect() {
+  if (socket || isConnecting) return;
+  isConnecting = true;
   const answer = await fetch("/role", { credentials: "same-origin" }).catch(() => null);
-  if (answer?.status === 401) return askForToken();
+  isConnecting = false;
   if (!answer?.ok) return again();
+  const { role } = await answer.json();
+  if (!role) return askForToken();
   socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/live`);
   socket.addEventListener("message", (event) => hear(JSON.parse(event.data)));
   socket.addEventListener("close", again, { once: true });
@@ -250,6 +256,14 @@ setInterval(() => {
 async function logOn(token) {
   const answer = await fetch("/login", { method: "POST", body: token, credentials: "same-origin" }).catch(() => null);
   return Boolean(answer?.ok);
+}
+
+/** A link with a token in its fragment logs on, and forgets it. */
+async function takeToken() {
+  const given = /^#token=(.+)$/.exec(location.hash);
+  if (!given) return false;
+  history.replaceState(null, "", location.pathname);
+  return logOn(decodeURIComponent(given[1]));
 }
 
 function askForToken() {
@@ -346,7 +360,14 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
 });
 
-addEventListener("hashchange", route);
+addEventListener("hashchange", async () => {
+  if (await takeToken()) {
+    at("login").close();
+    if (socket) socket.close();
+    else connect();
+  }
+  route();
+});
 let resized = null;
 addEventListener("resize", () => {
   cancelAnimationFrame(resized);
@@ -356,11 +377,6 @@ addEventListener("resize", () => {
   });
 });
 
-// A link with a token in its fragment logs on, and forgets it.
-const given = /^#token=(.+)$/.exec(location.hash);
-if (given) {
-  history.replaceState(null, "", location.pathname);
-  await logOn(decodeURIComponent(given[1]));
-}
+await takeToken();
 route();
 connect();

@@ -41,6 +41,15 @@ export function decimal(text) {
   return /^0(\.0*)?$/.test(number) ? number : (sign ? "−" : "") + number;
 }
 
+/** A price that came as text, with as many places as its instrument's step has. */
+export function price(text, step) {
+  const shown = decimal(text);
+  const places = (step?.split(".")[1] ?? "").length;
+  const [whole, own = ""] = shown.split(".");
+  if (shown === "–" || own.length >= places) return shown;
+  return `${whole}.${own.padEnd(places, "0")}`;
+}
+
 /** A profit: with its sign, two places. */
 export function money(text) {
   const value = Number(text);

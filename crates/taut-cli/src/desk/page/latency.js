@@ -70,13 +70,14 @@ export function latency(api) {
       const sum = parts.reduce((all, one) => all + one, 0) || 1;
       stages.update(gateway.stages.map((it) => ({ stage: it.stage, times: it[window], share: it[window].p50_ns / sum })), stage);
       const index = gateway.stages.findIndex((it) => it.stage === stage);
-      const points = (desk.history.get(gateway.name) ?? []).map((point) => ({ t: point.t, values: point.stages[index] ?? [0, 0, 0] }));
+      const points = (desk.history.get(gateway.name) ?? []).map((point) => ({ t: point.t, values: (point.stages[index] ?? [0, 0, 0]).toReversed() }));
       const name = stageName(stage);
       setText(overTitle, `${name[0].toUpperCase()}${name.slice(1)} over time`);
       setText(byTitle, `${name[0].toUpperCase()}${name.slice(1)} by percentile`);
       const now = gateway.stages[index];
       const words = `Last second: p50 ${timeOf(now?.second, "p50_ns")}, p99 ${timeOf(now?.second, "p99_ns")}, max ${timeOf(now?.second, "max_ns")}`;
-      over.draw(points, ["p50", "p99", "max"], words);
+      // What is largest is drawn first: nothing hides the median.
+      over.draw(points, ["max", "p99", "p50"], words);
       const series = WINDOWS.map(([key, text]) => ({
         name: text, class: key, values: FIGURES.map(([figure]) => (now?.[key].count ? now[key][figure] : 0)),
       }));

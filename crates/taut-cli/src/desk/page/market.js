@@ -1,6 +1,6 @@
 // Instruments, a book with its depth, and trades.
 
-import { clock, count, decimal, rate } from "./format.js";
+import { clock, count, decimal, price, rate } from "./format.js";
 import { depth, el, setText, trades } from "./plots.js";
 import { card, drawState, legend, table } from "./tables.js";
 
@@ -23,36 +23,34 @@ export function market(api) {
     columns: [
       { head: "instrument", left: true, cell: (row) => row.symbol },
       { head: "bid quantity", cell: (row) => decimal(row.bid?.quantity) },
-      { head: "bid", cell: (row) => decimal(row.bid?.price), tone: () => "bid-text" },
-      { head: "ask", cell: (row) => decimal(row.ask?.price), tone: () => "ask-text" },
+      { head: "bid", cell: (row) => price(row.bid?.price, row.tick), tone: () => "bid-text" },
+      { head: "ask", cell: (row) => price(row.ask?.price, row.tick), tone: () => "ask-text" },
       { head: "ask quantity", cell: (row) => decimal(row.ask?.quantity) },
       { head: "spread, steps", cell: spread },
-      { head: "last trade", cell: (row) => decimal(row.last) },
+      { head: "last trade", cell: (row) => price(row.last, row.tick) },
       { head: "trades", cell: (row) => count(row.trades) },
       { head: "events/s", cell: (row) => rate(row.events_per_second) },
       { head: "book", left: true, draw: (cell, row) => drawState(cell, row.is_sound ? "good" : "bad", row.is_sound ? "sound" : row.stale_reason || "stale") },
     ],
   });
-  const half = (side) => ({ level: (row) => row[side] });
-  const [bid, ask] = [half("bid"), half("ask")];
-  const barred = (side, of) => (cell, row) => {
+  const barred = (side) => (cell, row) => {
     let bar = cell.querySelector("i");
     if (!bar) {
       bar = el("i", { "aria-hidden": "true" });
       cell.append(bar, el("span"));
       cell.classList.add("bar-cell", side);
     }
-    const level = of.level(row);
+    const level = row[side];
     bar.style.width = level ? `${((Number(level.quantity) / row.most) * 100).toFixed(1)}%` : "0";
     setText(cell.querySelector("span"), level ? decimal(level.quantity) : "");
   };
   const ladder = table({
     label: "Levels of the book", key: (row) => row.index,
     columns: [
-      { head: "bid quantity", draw: barred("bid", bid) },
-      { head: "bid", cell: (row) => (row.bid ? decimal(row.bid.price) : ""), tone: () => "bid-text" },
-      { head: "ask", left: true, cell: (row) => (row.ask ? decimal(row.ask.price) : ""), tone: () => "ask-text" },
-      { head: "ask quantity", left: true, draw: barred("ask", ask) },
+      { head: "bid quantity", draw: barred("bid") },
+      { head: "bid", cell: (row) => (row.bid ? price(row.bid.price, row.tick) : ""), tone: () => "bid-text" },
+      { head: "ask", left: true, cell: (row) => (row.ask ? price(row.ask.price, row.tick) : ""), tone: () => "ask-text" },
+      { head: "ask quantity", left: true, draw: barred("ask") },
     ],
   });
   ladder.root.querySelector("table").classList.add("ladder");
@@ -61,7 +59,7 @@ export function market(api) {
     empty: "No trade was seen since this page was opened.",
     columns: [
       { head: "time", left: true, cell: (row) => clock(row.at_ns / 1e6, true) },
-      { head: "price", cell: (row) => decimal(row.price) },
+      { head: "price", cell: (row) => price(row.price, row.tick) },
       { head: "quantity", cell: (row) => decimal(row.quantity) },
       { head: "taker", left: true, cell: (row) => row.aggressor || "–", tone: (row) => (row.aggressor === "buy" ? "bid-text" : row.aggressor === "sell" ? "ask-text" : "") },
     ],
@@ -99,11 +97,13 @@ export function market(api) {
       const levels = Math.max(shown?.bids.length ?? 0, shown?.asks.length ?? 0);
       const all = [...(shown?.bids ?? []), ...(shown?.asks ?? [])].map((level) => Number(level.quantity));
       const most = Math.max(...all, 0) || 1;
-      ladder.update(Array.from({ length: levels }, (_, index) => ({ index, bid: shown.bids[index], ask: shown.asks[index], most })));
+      ladder.update(Array.from({ length: levels }, (_, index) => ({
+        index, most, tick: shown.tick, bid: shown.bids[index], ask: shown.asks[index],
+      })));
       deep.draw(shown);
       const seen = (desk.trades.get(gateway.name) ?? []).filter((trade) => trade.symbol === symbol);
       dots.draw(seen);
-      tape.update(seen.slice(-60).reverse());
+      tape.update(seen.slice(-60).reverse().map((trade) => ({ ...trade, tick: shown?.tick })));
       [bookTitle, depthTitle, tradesTitle, tapeTitle].forEach((it) => it.set(symbol));
     },
   };

@@ -1,6 +1,6 @@
 // Open orders, and the last ones that were sent, each with its way through the stages.
 
-import { count, decimal, ns, stageName } from "./format.js";
+import { decimal, ns, span, stageName } from "./format.js";
 import { el, setText, timeline } from "./plots.js";
 import { card, table } from "./tables.js";
 
@@ -20,6 +20,7 @@ export function orders(api) {
       { head: "quantity", cell: (row) => decimal(row.quantity) },
       { head: "open", cell: (row) => decimal(row.open) },
       { head: "state", left: true, cell: (row) => row.state },
+      { head: "seen for", cell: (row) => span(row.seen_s) },
     ],
   });
   const way = timeline(STAGES);
@@ -40,6 +41,8 @@ export function orders(api) {
     ],
   });
   let kept = null;
+  // When each open order was seen first, by gateway and id.
+  let seen = new Map();
   return {
     needsGateway: true,
     roots: [
@@ -47,7 +50,13 @@ export function orders(api) {
       el("div", { class: "two" }, wayCard, card("Last orders sent", [], sent.root)),
     ],
     update(desk, gateway) {
-      open.update(gateway.orders);
+      const now = desk.look.snapshot.at_ns / 1e9;
+      const before = seen;
+      seen = new Map(gateway.orders.map((row) => {
+        const key = `${gateway.name} ${row.id}`;
+        return [key, before.get(key) ?? now];
+      }));
+      open.update(gateway.orders.map((row) => ({ ...row, seen_s: now - seen.get(`${gateway.name} ${row.id}`) })));
       const list = gateway.recent.slice(0, 100);
       const named = (row) => `${row.id} ${row.received_ns}`;
       // One that was picked stays, also when newer ones have pushed it out of the list.
@@ -57,9 +66,9 @@ export function orders(api) {
       sent.update(list, order);
       wayCard.hidden = !shown;
       if (shown) {
-        const state = gateway.orders.find((row) => row.id === shown.id)?.state ?? "over by now";
+        const state = gateway.orders.find((row) => row.id === shown.id)?.state ?? "over by now, or not among those that are shown";
         setText(wayTitle, `The way of order ${shown.id}: ${ns(shown.tick_to_trade_ns)}`);
-        setText(wayNote, `${order ? "" : "The latest; pick another one beside it. "}From the packet that caused it to the return of the send call, ${count(shown.stages_ns.length)} stages that add up. It is ${state}.`);
+        setText(wayNote, `${order ? "" : "The latest; pick another one beside it. "}From the packet that caused it to the return of the send call: the stages add up. Its state: ${state}.`);
         way.draw(shown);
       }
     },

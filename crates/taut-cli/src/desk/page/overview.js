@@ -1,6 +1,6 @@
 // All gateways at a glance.
 
-import { count, money, ns, rate, span, timeOf } from "./format.js";
+import { clock, count, money, ns, rate, span, timeOf } from "./format.js";
 import { el, setText, spark } from "./plots.js";
 import { card, figures, state, table } from "./tables.js";
 
@@ -85,9 +85,19 @@ export function overview(api) {
       { head: "lost", cell: (row) => (row.reader ? count(row.reader.lost) : "–") },
     ],
   });
+  const news = table({
+    label: "Latest events", key: (row) => row.number, empty: "Nothing has happened since the desk began to look.",
+    columns: [
+      { head: "time", left: true, cell: (row) => clock(row.at_ns / 1e6) },
+      { head: "gateway", left: true, cell: (row) => row.gateway },
+      { head: "what happened", left: true, wrap: true, cell: (row) => row.text },
+    ],
+  });
+  const all = el("a", { href: "#events" }, "All of them");
+  const newsCard = card("Latest events", [all], news.root);
   const channelCard = card("Channels in shared memory", [], channels.root);
   return {
-    roots: [nothing, grid, channelCard],
+    roots: [nothing, grid, newsCard, channelCard],
     update(desk) {
       const { gateways, channels: list } = desk.look.snapshot;
       nothing.hidden = gateways.length > 0;
@@ -106,6 +116,7 @@ export function overview(api) {
       }
       const rows = list.flatMap((channel) => channel.streams.flatMap((stream) =>
         (stream.readers.length ? stream.readers : [null]).map((reader, index) => ({ ...stream, channel: channel.name, reader, index }))));
+      news.update(desk.events.slice(-8).reverse());
       channelCard.hidden = rows.length === 0;
       channels.update(rows);
     },

@@ -24,7 +24,8 @@ const figure = (times, key) => (times?.count > 0 ? ns(times[key]) : "–");
 function change(one, other) {
   if (!(one > 0) || !(other > 0)) return { text: "–", tone: "" };
   const share = (other / one - 1) * 100;
-  const text = `${share > 0 ? "+" : share < 0 ? "−" : ""}${Math.abs(share).toFixed(Math.abs(share) < 10 ? 1 : 0)}%`;
+  const percent = `${Math.abs(share).toFixed(Math.abs(share) < 10 ? 1 : 0)}%`;
+  const text = share >= 900 ? `× ${Math.round(other / one)}` : `${share > 0 ? "+" : share < 0 ? "−" : ""}${percent}`;
   // Within the noise of a shared machine neither is better.
   return { text, tone: share > 5 ? "worse" : share < -5 ? "better" : "" };
 }

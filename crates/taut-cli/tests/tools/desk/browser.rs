@@ -49,6 +49,8 @@ impl Browser {
             "--disable-background-networking",
             "--disable-component-update",
             "--disable-sync",
+            "--disable-breakpad",
+            "--disable-crash-reporter",
             "--remote-debugging-port=0",
         ]);
         command.arg(format!("--user-data-dir={}", profile.path().display())).arg("about:blank");
