@@ -5,6 +5,7 @@ mod board;
 mod events;
 mod history;
 mod http;
+mod lives;
 mod page;
 mod peer;
 mod runs;
@@ -27,6 +28,7 @@ use crate::observed::{Extent, Observed};
 use crate::terminal;
 use access::Access;
 use board::Board;
+use lives::{JournalOf, Lives, journal_of};
 use runs::Runs;
 use server::Server;
 
@@ -53,6 +55,10 @@ pub struct Arguments {
     /// The folder with finished runs: each of its folders with a run.json is one
     #[arg(long, value_name = "DIR", default_value = "taut-out")]
     runs: PathBuf,
+    /// A gateway's order journal, whose orders are then shown from their first request to their end;
+    /// may be given several times
+    #[arg(long, value_name = "GATEWAY=DIR", value_parser = journal_of)]
+    journal: Vec<JournalOf>,
     /// Who may look and who may act: lines of `read TOKEN` or `control TOKEN`, in a file that only
     /// you may read
     #[arg(long, value_name = "FILE")]
@@ -84,7 +90,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         )));
     }
     let observed = Observed::new(&arguments.gateway, Extent::All);
-    let board = Board::new(observed, Runs::new(arguments.runs.clone()));
+    let (runs, lives) = (Runs::new(arguments.runs.clone()), Lives::new(&arguments.journal));
+    let board = Board::new(observed, runs, lives);
     let mut events = event_loop::open(SOURCES_MAX)?;
     let admission = Admission::new(server::CONNECTIONS_MAX, peer::PATIENCE);
     let at = Address::Inet(arguments.listen);

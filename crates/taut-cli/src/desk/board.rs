@@ -13,6 +13,8 @@ use taut_runner::service::{ControlClient, ControlRequest, ScopeName};
 use super::access::Role;
 use super::events::Events;
 use super::history::History;
+use super::http::Answer;
+use super::lives::Lives;
 use super::runs::Runs;
 use super::tape::Tapes;
 use crate::observed::{Observed, Snapshot};
@@ -36,6 +38,7 @@ pub struct Board {
     history: History,
     events: Events,
     runs: Runs,
+    lives: Lives,
     /// The last look, and its JSON.
     seen: Snapshot,
     text: String,
@@ -66,14 +69,16 @@ struct Look<'l, T> {
 }
 
 impl Board {
-    /// Of these gateways, or of all, and of the runs in a folder: as they are now.
-    pub fn new(observed: Observed, runs: Runs) -> Self {
+    /// Of these gateways, or of all, of the runs in a folder and of orders in journals: as they are
+    /// now.
+    pub fn new(observed: Observed, runs: Runs, lives: Lives) -> Self {
         let mut board = Self {
             observed,
             tapes: Tapes::default(),
             history: History::default(),
             events: Events::default(),
             runs,
+            lives,
             seen: Snapshot::default(),
             text: String::new(),
             number: 0,
@@ -86,9 +91,9 @@ impl Board {
         board
     }
 
-    /// Finished runs.
-    pub const fn runs(&self) -> &Runs {
-        &self.runs
+    /// What is asked for beside the page and its figures: finished runs, and lives of orders.
+    pub fn answer(&mut self, path: &str) -> Option<Answer> {
+        self.runs.answer(path).or_else(|| self.lives.answer(path))
     }
 
     /// Looks at all gateways.
@@ -117,6 +122,7 @@ impl Board {
         let hello = json!({
             "kind": "hello", "version": env!("CARGO_PKG_VERSION"), "role": role,
             "asks_for_tokens": asks, "events": events, "history": self.history.told(),
+            "journals": self.lives.gateways(),
         });
         let hello = text(&hello);
         // The look is text already: it becomes the last key.

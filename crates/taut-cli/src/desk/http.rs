@@ -147,6 +147,23 @@ impl Answer {
     }
 }
 
+/// Undoes the percent-encoding of a path's part.
+pub fn decoded(text: &str) -> Option<String> {
+    let (mut bytes, mut rest) = (Vec::new(), text.as_bytes());
+    while let [first, others @ ..] = rest {
+        rest = others;
+        match (first, others) {
+            (b'%', [high, low, others @ ..]) => {
+                let digits = [*high, *low];
+                bytes.push(u8::from_str_radix(str::from_utf8(&digits).ok()?, 16).ok()?);
+                rest = others;
+            }
+            (byte, _) => bytes.push(*byte),
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

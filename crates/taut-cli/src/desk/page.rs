@@ -3,7 +3,7 @@
 use super::http::{Answer, HTML};
 
 /// Path, kind and text of each.
-const FILES: [(&str, &str, &str); 13] = [
+const FILES: [(&str, &str, &str); 14] = [
     ("/", HTML, include_str!("page/desk.html")),
     ("/desk.css", "text/css; charset=utf-8", include_str!("page/desk.css")),
     ("/icon.svg", "image/svg+xml", include_str!("page/icon.svg")),
@@ -15,6 +15,7 @@ const FILES: [(&str, &str, &str); 13] = [
     ("/latency.js", SCRIPT, include_str!("page/latency.js")),
     ("/market.js", SCRIPT, include_str!("page/market.js")),
     ("/orders.js", SCRIPT, include_str!("page/orders.js")),
+    ("/lives.js", SCRIPT, include_str!("page/lives.js")),
     ("/lists.js", SCRIPT, include_str!("page/lists.js")),
     ("/runs.js", SCRIPT, include_str!("page/runs.js")),
 ];

@@ -7,7 +7,7 @@ use std::time::UNIX_EPOCH;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::http::{Answer, HTML, JSON, PAGE_POLICY, REPORT_POLICY};
+use super::http::{Answer, HTML, JSON, PAGE_POLICY, REPORT_POLICY, decoded};
 
 /// The latest are listed.
 const RUNS_MAX: usize = 200;
@@ -109,23 +109,6 @@ fn read(file: &Path) -> Option<Vec<u8>> {
     let found = fs::metadata(file).ok()?;
     let is_good = found.is_file() && found.len() <= FILE_BYTES_MAX;
     is_good.then(|| fs::read(file).ok())?
-}
-
-/// Undoes percent-encoding.
-fn decoded(text: &str) -> Option<String> {
-    let (mut bytes, mut rest) = (Vec::new(), text.as_bytes());
-    while let [first, others @ ..] = rest {
-        rest = others;
-        match (first, others) {
-            (b'%', [high, low, others @ ..]) => {
-                let digits = [*high, *low];
-                bytes.push(u8::from_str_radix(str::from_utf8(&digits).ok()?, 16).ok()?);
-                rest = others;
-            }
-            (byte, _) => bytes.push(*byte),
-        }
-    }
-    String::from_utf8(bytes).ok()
 }
 
 #[cfg(test)]

@@ -197,7 +197,7 @@ fn answered(access: &mut Access, board: &mut Board, request: &Request) -> Answer
     }
     match request.path.as_str() {
         "/snapshot" => Answer::new(200, JSON, board.snapshot()),
-        path => board.runs().answer(path).unwrap_or_else(|| {
+        path => board.answer(path).unwrap_or_else(|| {
             Answer::refusal(404, "nothing is here; the page is at /, its figures at /snapshot")
         }),
     }

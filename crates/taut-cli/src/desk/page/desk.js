@@ -20,7 +20,7 @@ const at = (id) => document.getElementById(id);
 /** What is known. `look` is what is shown, `next` what came while the figures are held. */
 const desk = {
   look: null, next: null, role: null, version: "", history: new Map(), events: [], trades: new Map(),
-  gateway: null, isFrozen: false,
+  gateway: null, isFrozen: false, journals: [],
 };
 let socket = null;
 let isConnecting = false;
@@ -212,7 +212,7 @@ function hear(message) {
   lastHeard = performance.now();
   if (message.kind === "hello") {
     attempts = 0;
-    Object.assign(desk, { role: message.role, version: message.version, events: message.events });
+    Object.assign(desk, { role: message.role, version: message.version, events: message.events, journals: message.journals });
     for (const [name, points] of Object.entries(message.history)) {
       desk.history.set(name, points.map(([t, stages]) => ({ t, stages })));
     }

@@ -2,6 +2,7 @@
 
 import { decimal, ns, span, stageName } from "./format.js";
 import { el, setText, timeline } from "./plots.js";
+import { lives } from "./lives.js";
 import { card, table } from "./tables.js";
 
 export const STAGES = ["decode", "book", "publish", "to_strategy", "strategy", "to_gateway", "risk", "encode", "send"];
@@ -41,6 +42,7 @@ export function orders(api) {
     ],
   });
   let kept = null;
+  const journal = lives(api);
   // When each open order was seen first, by gateway and id.
   let seen = new Map();
   return {
@@ -48,8 +50,10 @@ export function orders(api) {
     roots: [
       card("Open orders", [], open.root),
       el("div", { class: "two" }, wayCard, card("Last orders sent", [], sent.root)),
+      journal.root,
     ],
     update(desk, gateway) {
+      journal.update(desk, gateway);
       const now = desk.look.snapshot.at_ns / 1e9;
       const before = seen;
       seen = new Map(gateway.orders.map((row) => {

@@ -26,6 +26,13 @@ const WIDE: Screen = Screen(1280, 900, false);
 const DARK: Screen = Screen(1280, 900, true);
 const PHONE: Screen = Screen(360, 740, true);
 
+const JOURNAL: &str = "[journal]\nfolder = \"journal\"\nsegment_mb = 1\n";
+
+/// A desk's word for the journal of this world's gateway.
+fn journal_of(world: &World) -> String {
+    format!("{}={}", world.control(), world.path("journal").display())
+}
+
 /// The desk's JSON and the texts of these cells, both of one look.
 fn shown(browser: &mut Browser, cells: &str) -> (Value, Vec<String>) {
     let found = browser.value(&format!(
@@ -58,14 +65,16 @@ fn the_page_shows_what_the_desk_says_and_asks_nobody_else() {
     let Some(mut browser) = Browser::start() else { return };
     let world = World::new();
     let venue = world.start_venue();
-    let gateway = world.start_gateway();
+    let gateway = world.start_gateway_with(JOURNAL);
     let strategy = world.start_strategy("first");
     world.until_orders("orders", 5);
     let (control, runs) = (world.control(), world.path("runs"));
+    let journal = journal_of(&world);
     let file = tokens(runs.parent().expect("a folder"));
     let file = file.to_str().expect("a path");
     let runs = runs.to_str().expect("a path");
-    let (desk, address) = start(&["--gateway", &control, "--runs", runs, "--token-file", file]);
+    let arguments = ["--gateway", &control, "--runs", runs, "--token-file", file];
+    let (desk, address) = start(&[&arguments[..], &["--journal", &journal]].concat());
     browser.show_on(WIDE);
     // Who comes without a token is asked for it.
     browser.open(&format!("http://{address}/"));
@@ -126,6 +135,9 @@ fn figures_are_the_desks(browser: &mut Browser) {
     let first = &look["snapshot"]["gateways"][0]["instruments"][0];
     assert_eq!(cells[0], first["symbol"].as_str().expect("a symbol"));
     assert_eq!(cells[7], human_count(first["trades"].as_u64().expect("a count")), "{cells:?}");
+    view(browser, "orders");
+    browser.wait("an order's way", "document.querySelectorAll('.timeline .stage').length === 9");
+    browser.wait("an order's life", "document.querySelectorAll('.life .mark').length > 1");
 }
 
 fn keys_lead_everywhere(browser: &mut Browser) {
@@ -198,7 +210,9 @@ fn a_page_is_told_of_a_gateway_that_comes_trades_and_goes() {
     let runs = runs.to_str().expect("a path");
     let file = tokens(world.path("runs").parent().expect("a folder"));
     let file = file.to_str().expect("a path");
-    let (desk, address) = start(&["--gateway", &control, "--runs", runs, "--token-file", file]);
+    let journal = journal_of(&world);
+    let arguments = ["--gateway", &control, "--runs", runs, "--token-file", file];
+    let (desk, address) = start(&[&arguments[..], &["--journal", &journal]].concat());
     let bearer = format!("Bearer {CONTROL}");
     let headers = [("Authorization", bearer.as_str())];
     let url = format!("ws://{address}/live");
@@ -214,7 +228,7 @@ fn a_page_is_told_of_a_gateway_that_comes_trades_and_goes() {
     };
     assert_eq!(look(&mut page).0["state"], "ended");
     let venue = world.start_venue();
-    let gateway = world.start_gateway();
+    let gateway = world.start_gateway_with(JOURNAL);
     let strategy = world.start_strategy("first");
     // Books, trades, orders and their times come.
     until("a market, trades and orders", DEADLINE, || {
@@ -227,6 +241,16 @@ fn a_page_is_told_of_a_gateway_that_comes_trades_and_goes() {
     let snapshot: Value =
         serde_json::from_str(&get(&address, "/snapshot", &headers).body).expect("JSON");
     assert_eq!(snapshot["snapshot"]["gateways"][0]["name"], control);
+    // Its journal tells orders from their first request on.
+    let path = format!("/orders/{}", control.replace('/', "%2F"));
+    until("an order that was acknowledged", DEADLINE, || {
+        let told: Value =
+            serde_json::from_str(&get(&address, &path, &headers).body).expect("JSON");
+        let orders = told["orders"].as_array().expect("orders").iter();
+        let mut steps = orders.filter_map(|order| order["steps"].as_array());
+        steps.any(|steps| steps[0]["what"] == "sent" && steps.iter().any(|it| it["what"] == "acknowledged"))
+    });
+    assert_eq!(get(&address, "/orders/other", &headers).status, 404);
     // One who says the name may kill, and nobody is told more than once.
     for (revive, word) in [(false, "killed"), (true, "revived")] {
         page.send(&serde_json::json!({
