@@ -67,6 +67,9 @@ The project's own tools.
                             run the fault tests of two gateways at the simulated Deribit and
                             Binance with 100 or N seeds: lost, doubled and late messages, ended
                             connections, refused requests
+  cargo xtask soak desk [MINUTES]
+                            have the page of `taut desk` open in Chromium for 30 or so many minutes:
+                            neither it nor the desk may grow
   cargo xtask soak replays [N]
                             record 1,000 or N demos of half a second, split and fused, with packets
                             lost on purpose, and replay each: none may differ
@@ -146,6 +149,11 @@ fn main() -> ExitCode {
             Ok(count @ 1..) => report("soak", soak::venues(&root, count)),
             _ => refuse(count, "`soak venues` takes a number above zero"),
         },
+        ["soak", "desk"] => report("soak", soak::desk(&root, 30)),
+        ["soak", "desk", minutes] => match minutes.parse() {
+            Ok(minutes @ 1..) => report("soak", soak::desk(&root, minutes)),
+            _ => refuse(minutes, "`soak desk` takes a number of minutes above zero"),
+        },
         ["soak", "gateway", ref words @ ..] => match soak::Gateway::parse(words) {
             Ok(soak) => report("soak", soak.run(&root, &target(&root))),
             Err(word) => refuse(
@@ -160,7 +168,7 @@ fn main() -> ExitCode {
             _ => refuse(count, "`soak replays` takes a number above zero"),
         },
         ["soak", word, ..] => {
-            refuse(word, "`soak` takes `schedules`, `venues`, `gateway` or `replays`")
+            refuse(word, "`soak` takes `schedules`, `venues`, `gateway`, `desk` or `replays`")
         }
         [word, ..] => refuse(word, "see the list of tools"),
     }

@@ -13,6 +13,7 @@ mod book;
 mod channel;
 mod config_file;
 mod demo;
+mod desk;
 mod doctor;
 mod engine;
 mod event_loop;
@@ -59,6 +60,7 @@ enum Verb {
     #[command(subcommand)]
     Book(book::Book),
     Demo(Box<demo::Arguments>),
+    Desk(desk::Arguments),
     Doctor(doctor::Arguments),
     Gateway(Box<gateway::Gateway>),
     Venue(venue::Venue),
@@ -101,6 +103,7 @@ fn main() -> std::process::ExitCode {
         Verb::Backtest(arguments) => backtest::run(&arguments),
         Verb::Book(what) => book::run(&what),
         Verb::Demo(arguments) => demo::run(&arguments),
+        Verb::Desk(arguments) => desk::run(&arguments),
         Verb::Doctor(arguments) => doctor::run(&arguments),
         Verb::Gateway(gateway) => gateway::run(&gateway),
         Verb::Venue(venue) => venue::run(&venue),
@@ -160,6 +163,7 @@ mod tests {
             of_arguments::<backtest::Arguments>("backtest"),
             of_verbs::<book::Book>("book"),
             of_arguments::<demo::Arguments>("demo"),
+            of_arguments::<desk::Arguments>("desk"),
             of_arguments::<doctor::Arguments>("doctor"),
             of_arguments::<gateway::Gateway>("gateway"),
             of_arguments::<venue::Venue>("venue"),

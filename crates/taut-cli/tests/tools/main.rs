@@ -6,6 +6,7 @@ mod backtest;
 mod book;
 mod channel;
 mod demo_recorded;
+mod desk;
 mod doctor;
 mod engine;
 mod feed;
