@@ -20,6 +20,7 @@ mod jitter;
 mod journal;
 mod metrics;
 mod new_symbols;
+mod operate;
 mod recorded;
 mod saturate;
 mod ws;
