@@ -21,6 +21,7 @@ mod jitter;
 mod journal;
 mod metrics;
 mod new_symbols;
+mod operate;
 mod recorded;
 mod saturate;
 mod top;
