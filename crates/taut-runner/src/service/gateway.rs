@@ -23,7 +23,7 @@ use taut_log::messages as say;
 use taut_log::{Entry, LogMemory, LogWriter};
 use taut_market_data::FeedHandler;
 use taut_ring::cell::CellWriter;
-use taut_sync::atomic::AtomicU64;
+use taut_sync::atomic::{AtomicU64, Ordering};
 use taut_sys::{
     Anchoring, Doorbell, MAPPING_WORDS, catch_kill_signals, catch_reload_signals,
     catch_stop_signals, process_id, tape, utc,
@@ -213,6 +213,8 @@ struct Shared {
     log: LogMemory,
     /// Its rounds of housekeeping.
     beats: AtomicU64,
+    /// Its number, by which others find it in `/proc`; 0 before it runs.
+    thread: AtomicU64,
 }
 
 impl Shared {
@@ -223,8 +225,9 @@ impl Shared {
             Segment::create("taut-gateway", &Regions::LAYOUT).map_err(|error| failed(&error))?;
         let own = (0..places).map(|_| Segment::create("taut-strategy", &StrategyRegions::LAYOUT));
         let own = own.collect::<Result<_, _>>().map_err(|error| failed(&error))?;
-        let (log, beats) = (LogMemory::new(LOG_SLOTS), AtomicU64::new(0));
-        Ok(Self { segment, own, bell: doorbell()?, log, beats })
+        let (log, bell) = (LogMemory::new(LOG_SLOTS), doorbell()?);
+        let [beats, thread] = [0, 0].map(AtomicU64::new);
+        Ok(Self { segment, own, bell, log, beats, thread })
     }
 
     fn places(&self) -> Result<Vec<Place<'_>>, RunnerError> {
@@ -323,7 +326,7 @@ impl<'m> Running<'_, 'm> {
         heard: Heard<'_>,
     ) -> Result<(), RunnerError> {
         let Self { file, fused, shared, places, mut anchoring, mut clock, mut signs } = self;
-        let Shared { segment, bell, beats, .. } = shared;
+        let Shared { segment, bell, beats, thread, .. } = shared;
         let path = file.control_path();
         let ((asks, asked), (answers, answered)) = (mpsc::channel(), mpsc::channel());
         let (journal, housekeeper) = journal.map(in_parts).unzip();
@@ -353,6 +356,7 @@ impl<'m> Running<'_, 'm> {
             Listener::bind(file, &path, segment, places, bell, (asks, answered), names)?;
         listener.set_fused(fused);
         listener.set_outliers(outliers.as_ref());
+        listener.set_thread(thread);
         tell_where(file, fused, heard);
         signs.manager.ready();
         thread::scope(|scope| {
@@ -366,8 +370,11 @@ impl<'m> Running<'_, 'm> {
             let (number, numbered) = mpsc::channel();
             let trading = scope.spawn(move || {
                 let _trades: Sender<()> = trades;
+                let own = this_thread();
+                // Relaxed: nothing else is published by it.
+                thread.store(own.into(), Ordering::Relaxed);
                 // Nobody listens where nobody looks.
-                let _ = number.send(this_thread());
+                let _ = number.send(own);
                 trading.run()
             });
             let (looked_at, unwatched) = mpsc::channel::<()>();

@@ -98,6 +98,8 @@ pub struct Listener<'a> {
     told: Vec<Entry>,
     /// Who keeps the worst orders.
     outliers: Option<&'a OutlierWatch>,
+    /// The number of the thread that trades; 0 before it runs.
+    thread: Option<&'a AtomicU64>,
 }
 
 /// What the trading thread shows of itself, and who wants to know.
@@ -158,6 +160,7 @@ impl<'a> Listener<'a> {
             reloading: None,
             told: Vec::new(),
             outliers: None,
+            thread: None,
         })
     }
 
@@ -169,6 +172,11 @@ impl<'a> Listener<'a> {
     /// The worst orders are kept there.
     pub const fn set_outliers(&mut self, outliers: Option<&'a OutlierWatch>) {
         self.outliers = outliers;
+    }
+
+    /// There stands the number of the thread that trades.
+    pub const fn set_thread(&mut self, thread: &'a AtomicU64) {
+        self.thread = Some(thread);
     }
 
     /// Listens until the trading thread `is_over`; `anchor` renews the clock, `signs` are those of
@@ -665,6 +673,8 @@ impl<'a> Listener<'a> {
         ControlReply::Status(Box::new(Status {
             name: self.file.name.clone(),
             process: process_id(),
+            // Relaxed: nothing else is read by it.
+            thread: self.thread.map_or(0, |it| it.load(Ordering::Relaxed) as u32),
             venue: self.file.venue_name().to_owned(),
             up_seconds: monotonic().since(self.started).0.unsigned_abs() / 1_000_000_000,
             order_entry: glance.order_entry,

@@ -256,6 +256,9 @@ pub struct Status {
     pub name: String,
     /// Its process.
     pub process: u32,
+    /// The number of the thread that trades, as in `/proc/PROCESS/task`; 0 before it runs.
+    #[serde(default)]
+    pub thread: u32,
     /// How long it has run, in whole seconds.
     pub up_seconds: u64,
     /// Whose venue it is at: `taut` for taut's own, or `deribit`, `binance`, `okx`.
