@@ -17,6 +17,7 @@ use super::model::{GatewaySeen, State};
 use super::recent::Recent;
 use super::thread::{ThreadTotals, Watch, warnings};
 use super::told;
+use super::warnings::of_lag;
 use super::windows::Windows;
 
 /// How long a gateway may take with an answer.
@@ -221,6 +222,7 @@ impl Worker {
         }
         market.read(&regions).map_err(|error| other(&error))?;
         gateway.instruments = market.seen(at, &status.stale_books);
+        gateway.warnings.extend(of_lag(&gateway));
         gateway.ring_lost = market.lost();
         self.recent.read(&regions).map_err(|error| other(&error))?;
         gateway.recent = self.recent.seen();

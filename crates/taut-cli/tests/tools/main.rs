@@ -25,4 +25,5 @@ mod operate;
 mod recorded;
 mod saturate;
 mod top;
+mod trials;
 mod ws;
