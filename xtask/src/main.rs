@@ -73,7 +73,8 @@ The project's own tools.
   cargo xtask soak observers
                             make a gateway suffer (a busy loop on its CPU, a slow subscriber, a
                             quota, a cut connection): desk, top, doctor, metrics and the worst
-                            orders name each cause within two seconds
+                            orders name each cause within two seconds, and attached
+                            all at once they change no stage of an order
   cargo xtask soak replays [N]
                             record 1,000 or N demos of half a second, split and fused, with packets
                             lost on purpose, and replay each: none may differ

@@ -7,10 +7,13 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use taut_gateway::{Regions, Views};
+use taut_lat::{Bucket, PathSnapshot};
+use taut_runner::service::ControlClient;
 use taut_testkit::{DEADLINE, Process, until};
 
 use crate::desk::{get, start as start_desk};
-use crate::gateway::{World, run, signal, text};
+use crate::gateway::{World, run, signal, taut, text};
 
 /// Where all others run, and where the gateway does, alone.
 const OTHERS: usize = 0;
@@ -262,4 +265,91 @@ fn every_cause_is_named_by_every_tool_within_two_seconds() {
     until("a cut connection: the doctor names it", DEADLINE, || is_cut(observers.of_doctor()));
     observers.told(&cut, "doctor", begun.elapsed());
     drop((strategy, gateway, venue));
+}
+
+/// From the packet to the send call, of all orders so far.
+fn tick_to_send(client: &mut ControlClient) -> Vec<Bucket> {
+    let (segment, _) = client.observe().expect("its memory");
+    let regions = Regions::of(&segment).expect("regions");
+    let views = Views::new(&regions).expect("histograms");
+    PathSnapshot::of(&views.path).tick_to_send.buckets().collect()
+}
+
+/// The median of what came between, ns.
+fn median_between(before: &[Bucket], after: &[Bucket]) -> u64 {
+    let was = |lowest: u64| {
+        before.iter().find(|it| it.lowest == lowest).map_or(0, |it| it.count)
+    };
+    let counts: Vec<_> = after.iter().map(|it| (it.highest, it.count - was(it.lowest))).collect();
+    let all: u64 = counts.iter().map(|(_, count)| count).sum();
+    let mut seen = 0;
+    let half = counts.iter().find(|(_, count)| {
+        seen += count;
+        2 * seen >= all
+    });
+    half.expect("orders").0
+}
+
+/// A page, a terminal and a scraper that look as often as people have them look.
+fn all_observers(control: &str) -> Vec<Process> {
+    let top = format!("{} top --gateway {control}", env!("CARGO_BIN_EXE_taut"));
+    let mut terminal = Command::new("script");
+    terminal.args(["-q", "-c", &top, "/dev/null"]).env("TERM", "xterm");
+    let metrics = format!(
+        "while :; do {} metrics --once --gateway {control} >/dev/null; sleep 1; done",
+        env!("CARGO_BIN_EXE_taut")
+    );
+    vec![
+        Process::start(taut().args(["desk", "--listen", "127.0.0.1:0", "--gateway", control])),
+        Process::start(&mut terminal),
+        Process::start(Command::new("sh").args(["-c", &metrics])),
+    ]
+}
+
+#[test]
+#[ignore = "it needs two CPUs with nothing else to do: `cargo xtask soak observers`"]
+fn every_observer_attached_changes_no_stage() {
+    /// So many windows without and with observers, turn by turn, and how long one is.
+    const TURNS: usize = 10;
+    const WINDOW: Duration = Duration::from_secs(3);
+    let cpus = taut_sys::available_cpus().expect("CPUs");
+    if !(cpus.contains(&OTHERS) && cpus.contains(&OWN)) {
+        println!("skipped: CPUs {OTHERS} and {OWN} are not both there");
+        return;
+    }
+    taut_sys::pin_to_cpu(OTHERS).expect("a CPU");
+    let world = World::new();
+    let venue = world.start_venue();
+    world.write_settings("");
+    let file = world.path("gateway.toml");
+    let settings = fs::read_to_string(&file).expect("a file");
+    let own = format!("wait = \"spin\"\ncpu = {OWN}\n");
+    fs::write(&file, settings.replacen("wait = \"block\"\n", &own, 1)).expect("a file");
+    let strategy = world.path("strategy.toml");
+    fs::write(&strategy, "name = \"first\"\n[parameters]\nrate = 500\n").expect("a file");
+    let strategy = strategy.to_str().expect("a path");
+    // All stages are in the gateway's thread: what else runs here is on another CPU.
+    let gateway = world.start_written(&["--fused", "touch", "--strategy", strategy]);
+    world.until_orders("orders", 500);
+    let mut client = ControlClient::connect(&world.control()).expect("a gateway");
+    let mut medians = [Vec::new(), Vec::new()];
+    for turn in 0..2 * TURNS {
+        let is_observed = turn % 2 == 1;
+        let observers = is_observed.then(|| all_observers(&world.control()));
+        // PACE: programs that start, or end, are none that look.
+        std::thread::sleep(Duration::from_millis(500));
+        let before = tick_to_send(&mut client);
+        std::thread::sleep(WINDOW);
+        let median = median_between(&before, &tick_to_send(&mut client));
+        medians[usize::from(is_observed)].push(median);
+        drop(observers);
+    }
+    let [without, with] = medians.map(|mut all| {
+        all.sort_unstable();
+        all[all.len() / 2]
+    });
+    let ratio = with as f64 / without as f64;
+    println!("tick to send, medians of {TURNS} windows: {without} ns alone, {with} observed: {ratio:.3}");
+    assert!(ratio < 1.05, "observers change the stages: {ratio:.3}");
+    drop((gateway, venue));
 }
