@@ -3,14 +3,14 @@
 use taut_report::human_ns;
 
 use super::app::{App, phrase};
-use super::sheet::{Row, Sheet, Tone, number, words};
+use super::sheet::{Row, Sheet, Tone, number, words, wrapped};
 use super::sort::SORTS;
 use crate::observed::channels::{ChannelReader, ChannelStream};
 use crate::observed::model::{GatewaySeen, State, Warning};
 use crate::observed::processes::ProcessSeen;
 
 /// The table of all gateways.
-pub fn gateways(app: &App) -> Sheet {
+pub fn gateways(app: &App, width: u16) -> Sheet {
     let columns = vec![
         words("gateway", 14),
         words("venue", 8).from(90),
@@ -33,21 +33,24 @@ pub fn gateways(app: &App) -> Sheet {
     let above =
         vec![format!("  p50, p99: tick to trade of the last second; sorted by {by}{order}")];
     let empty = "no gateway of this user runs yet; `taut gateway --config FILE` starts one";
-    Sheet { above, columns, rows, empty, below: below(app) }
+    Sheet { above, columns, rows, empty, below: below(app, width) }
 }
 
-/// Warnings of the selected gateway that are shown below the table.
-const WARNINGS: usize = 4;
+/// Lines below the table for the warnings of the gateway that is selected.
+const WARNING_LINES: usize = 6;
 
-/// What is wrong with the gateway that is selected, and what channels there are.
-fn below(app: &App) -> Vec<String> {
+/// What is wrong with the gateway that is selected, and what channels and processes there are.
+fn below(app: &App, width: u16) -> Vec<String> {
     let mut lines = Vec::new();
-    if let Some(gateway) = app.selected().filter(|it| !it.warnings.is_empty()) {
+    if let Some(gateway) = app.selected() {
         let name = phrase(&gateway.name);
-        let line = |it: &Warning| format!("  {name}: {}: {}", it.code, it.text);
-        lines.extend(gateway.warnings.iter().take(WARNINGS).map(line));
-        if let Some(more @ 1..) = gateway.warnings.len().checked_sub(WARNINGS) {
-            lines.push(format!("  {more} more on its page of warnings"));
+        let line = |it: &Warning| format!("{name}: {}: {}", it.code, it.text);
+        let width = usize::from(width).saturating_sub(4);
+        let wrapped = gateway.warnings.iter().flat_map(|it| wrapped(&line(it), width));
+        lines.extend(wrapped.map(|line| format!("  {line}")));
+        if lines.len() > WARNING_LINES {
+            lines.truncate(WARNING_LINES - 1);
+            lines.push("  more on its page of warnings".to_owned());
         }
     }
     lines.extend(channels_line(app));

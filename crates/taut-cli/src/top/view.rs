@@ -25,7 +25,7 @@ pub fn draw(app: &mut App, area: Rect, buffer: &mut Buffer) {
     put(&below, Style::new().add_modifier(Modifier::DIM), line(keys), buffer);
     let page = Rect { y: area.y + 2, height: area.height.saturating_sub(3), ..area };
     let sheet = match app.page {
-        Page::Overview => overview::gateways(app),
+        Page::Overview => overview::gateways(app, area.width),
         Page::Channels => overview::channels(app),
         Page::Processes => overview::processes(app),
         _ => detail::page(app, area.width),
