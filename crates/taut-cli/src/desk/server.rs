@@ -231,6 +231,10 @@ fn listen(
         && !rest.is_empty()
     {
         let handled = socket.handle_bytes(now, rest);
+        if handled.consumed == 0 && handled.event.is_none() {
+            // A request that could not be accepted takes nothing more.
+            break;
+        }
         match handled.event {
             Some(Event::Requested(_)) => is_new |= handled.outbox.accept(None, &[]).is_ok(),
             Some(Event::Text(text)) => said(board, who, *role, text),
