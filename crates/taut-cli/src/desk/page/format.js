@@ -46,7 +46,7 @@ export function price(text, step) {
   const shown = decimal(text);
   const places = (step?.split(".")[1] ?? "").length;
   const [whole, own = ""] = shown.split(".");
-  if (shown === "–" || own.length >= places) return shown;
+  if (!/\d$/.test(shown) || own.length >= places) return shown;
   return `${whole}.${own.padEnd(places, "0")}`;
 }
 
