@@ -37,6 +37,7 @@ mod sbe;
 mod send;
 mod strategy;
 mod tell_few;
+mod top;
 mod venue;
 mod ws;
 
@@ -90,6 +91,7 @@ enum Verb {
     Replay(replay::Arguments),
     Saturate(saturate::Arguments),
     Send(Box<send::Arguments>),
+    Top(top::Arguments),
     #[command(subcommand)]
     Ws(ws::Ws),
 }
@@ -123,6 +125,7 @@ fn main() -> std::process::ExitCode {
         Verb::Replay(arguments) => replay::run(&arguments),
         Verb::Saturate(arguments) => saturate::run(&arguments),
         Verb::Send(arguments) => send::run(&arguments),
+        Verb::Top(arguments) => top::run(&arguments),
         Verb::Ws(what) => ws::run(&what),
     };
     Failure::exit_code("taut", result)
@@ -182,6 +185,7 @@ mod tests {
             of_arguments::<replay::Arguments>("replay"),
             of_arguments::<saturate::Arguments>("saturate"),
             of_arguments::<send::Arguments>("send"),
+            of_arguments::<top::Arguments>("top"),
             of_verbs::<ws::Ws>("ws"),
         ];
         let mut taut = Command::command();

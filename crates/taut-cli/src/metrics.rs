@@ -44,7 +44,8 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut observed = Observed::new(&arguments.gateway, Extent::Totals);
     if arguments.once {
-        let text = scrape(&mut observed);
+        observed.look_patiently();
+        let text = told(observed.seen());
         if observed.seen().next().is_none() {
             return Err(Failure::Run(
                 "no gateway of this user runs; `--gateway` takes a name or the path of a control \

@@ -7,9 +7,9 @@
 //! costs the thread that trades no system call.
 
 mod amount;
-mod channels;
+pub mod channels;
 mod market;
-mod model;
+pub mod model;
 mod recent;
 mod told;
 mod warnings;
@@ -23,14 +23,14 @@ use taut_runner::service::ControlClient;
 use taut_sys::{monotonic, utc};
 use taut_types::Nanos;
 
-pub use channels::{ChannelReader, ChannelSeen, ChannelStream, Channels};
-pub use model::{
-    Connection, Counter, GatewaySeen, InstrumentSeen, Level, OrderTimes, Profit, Snapshot,
-    StageTimes, State, Times, Warning,
-};
+use channels::Channels;
+use model::{GatewaySeen, Snapshot, State};
+
 use worker::Look;
 pub use worker::{Extent, PATIENCE, Seen, Totals};
 
+/// How long one is waited for where it is looked at once.
+const PATIENT: Nanos = Nanos::from_secs(3);
 /// A gateway that has ended is shown for so long.
 const FORGET: Nanos = Nanos::from_secs(600);
 
@@ -84,6 +84,19 @@ impl Observed {
         }
         for looked in self.looked.iter_mut().filter(|it| it.is_asked) {
             looked.seen.state = State::Silent;
+        }
+    }
+
+    /// Looks until each has answered, or is gone; one that hangs is waited for longer than by
+    /// [`Observed::look`]: for who looks once, on a machine that is busy.
+    pub fn look_patiently(&mut self) {
+        let deadline = monotonic() + PATIENT;
+        loop {
+            self.look();
+            let is_silent = self.looked.iter().any(|it| it.seen.state == State::Silent);
+            if !is_silent || monotonic() > deadline {
+                return;
+            }
         }
     }
 

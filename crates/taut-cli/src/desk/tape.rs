@@ -15,7 +15,7 @@ use taut_market_data::{Event, EventKind};
 use taut_runner::service::{ControlClient, InstrumentLine};
 use taut_types::{Qty, Side};
 
-use crate::observed::{GatewaySeen, Snapshot, State};
+use crate::observed::model::{GatewaySeen, Snapshot, State};
 
 /// Trades of a gateway that are kept, of all its instruments.
 const TRADES_MAX: usize = 100;

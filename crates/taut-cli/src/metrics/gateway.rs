@@ -5,7 +5,8 @@ use taut_lat::{Snapshot, Stage};
 use taut_runner::service::{Status, StrategyLine};
 
 use super::exposition::{Exposition, Kind, seconds};
-use crate::observed::{Seen, State, Totals};
+use crate::observed::model::State;
+use crate::observed::{Seen, Totals};
 
 /// Counters that fall as they rise: what they are now is told.
 const GAUGES: [&str; 6] =

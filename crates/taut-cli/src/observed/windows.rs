@@ -163,27 +163,27 @@ mod tests {
         let mut recorder = Recorder::new(&words).expect("words");
         let mut windows = Windows::default();
         let mut told = (Vec::new(), Vec::new());
-        // Two minutes, ten looks a second: one order each, which takes as many us as seconds passed.
-        for tenth in 0..=1_200_u64 {
-            recorder.record(1_000 + tenth * 100);
+        // 75 seconds, four looks a second: one order each, which takes 0.1 us longer than the last.
+        for quarter in 0..=300_u32 {
+            recorder.record(1_000 + u64::from(quarter) * 100);
             let round_trip = Snapshot::of(&View::new(&words).expect("words"));
-            let counters = GatewayCounters { orders: tenth + 1, ..<_>::default() };
-            let at = Nanos(i64::try_from(tenth).expect("small") * 100_000_000);
+            let counters = GatewayCounters { orders: u64::from(quarter) + 1, ..<_>::default() };
+            let at = Nanos(i64::from(quarter) * 250_000_000);
             told = windows.take(at, counters, &path(), &round_trip);
         }
         let (counters, stages) = told;
         let orders = counters.iter().find(|it| it.name == "orders").expect("it");
-        assert_eq!(orders.value, 1_201);
-        assert!((orders.per_second - 10.0).abs() < 0.5, "{orders:?}");
+        assert_eq!(orders.value, 301);
+        assert!((orders.per_second - 4.0).abs() < 0.1, "{orders:?}");
         let round_trip = stages.iter().find(|it| it.stage == "order round trip").expect("it");
-        assert!((10..=13).contains(&round_trip.second.count), "{round_trip:?}");
-        assert!((600..=660).contains(&round_trip.minute.count), "{round_trip:?}");
-        assert_eq!(round_trip.start.count, 1_201);
-        // Within a bucket's width of what they were.
-        let near = |ns: u64, wanted: u64| ns.abs_diff(wanted) <= wanted / 32;
-        assert!(near(round_trip.second.p50_ns, 120_500), "{round_trip:?}");
-        assert!(near(round_trip.minute.p50_ns, 90_000), "{round_trip:?}");
-        assert!(near(round_trip.minute.max_ns, 121_000), "{round_trip:?}");
+        assert_eq!(round_trip.second.count, 4);
+        assert!((240..=264).contains(&round_trip.minute.count), "{round_trip:?}");
+        assert_eq!(round_trip.start.count, 301);
+        // Within a bucket's width, and a step, of what they were.
+        let near = |ns: u64, wanted: u64| ns.abs_diff(wanted) <= wanted / 25;
+        assert!(near(round_trip.second.p50_ns, 30_800), "{round_trip:?}");
+        assert!(near(round_trip.minute.p50_ns, 18_500), "{round_trip:?}");
+        assert!(near(round_trip.minute.max_ns, 31_000), "{round_trip:?}");
         assert!(windows.readings.len() < 30, "{}", windows.readings.len());
     }
 

@@ -23,4 +23,5 @@ mod metrics;
 mod new_symbols;
 mod recorded;
 mod saturate;
+mod top;
 mod ws;
