@@ -54,6 +54,30 @@ pub fn desk(root: &Path, minutes: u64) -> Result<String, String> {
     }
 }
 
+/// Makes a gateway that trades suffer, and has each tool that looks at it name the cause; and holds
+/// its stages with all of them attached against those without.
+///
+/// # Errors
+/// In words: a tool did not name a cause within two seconds, or they change a stage.
+pub fn observers(root: &Path) -> Result<String, String> {
+    let test = ["test", "--locked", "-p", "taut-cli", "--test", "tools", "--"];
+    let ran = crate::cargo()
+        .args(test)
+        .args(["--ignored", "--nocapture", "--test-threads=1", "trials::"])
+        .current_dir(root)
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| format!("cargo: {error}"))?;
+    let said = String::from_utf8_lossy(&ran.stdout);
+    println!("{said}");
+    match ran.status.success() && said.contains(" 2 passed") {
+        true => Ok("soak observers: each tool names each cause within two seconds, and all of \
+                    them together change no stage"
+            .to_owned()),
+        false => Err("a tool did not name a cause, or they change a stage: see above".to_owned()),
+    }
+}
+
 /// Seeds of faults that one program takes, and programs at once: each mostly waits.
 const SEEDS_AT_A_TIME: usize = 2;
 const PROGRAMS: usize = 6;

@@ -2,6 +2,7 @@
 
 mod meant;
 mod operator;
+mod outliers;
 mod which;
 
 use std::path::{Path, PathBuf};
@@ -9,13 +10,14 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand, ValueEnum};
 use taut_gateway::TouchStrategy;
 use taut_runner::service::{
-    self, BINANCE_GATEWAY_SAMPLE, DERIBIT_GATEWAY_SAMPLE, GATEWAY_SAMPLE, GatewayFile,
+    self, BINANCE_GATEWAY_SAMPLE, DERIBIT_GATEWAY_SAMPLE, Entry, GATEWAY_SAMPLE, GatewayFile,
     OKX_GATEWAY_SAMPLE,
 };
 use taut_types::Nanos;
 
 use crate::config_file::{ConfigFile, failure};
 use crate::exit::Failure;
+use crate::log::{Log, LogArguments};
 use crate::strategy::fused_touch;
 use crate::terminal;
 use meant::{Filter, Scope};
@@ -47,6 +49,8 @@ pub struct Gateway {
     /// again. The file's key is `[record]`
     #[arg(long, value_name = "DIR", requires = "config")]
     record: Option<PathBuf>,
+    #[command(flatten)]
+    log: LogArguments,
     #[command(subcommand)]
     verb: Option<Verb>,
 }
@@ -100,6 +104,17 @@ enum Verb {
     Status(Which),
     /// Where the time of a tick goes, stage by stage, since the gateway began
     Stages(Which),
+    /// The orders that took longest since the gateway began, stage by stage, and why
+    Outliers {
+        #[command(flatten)]
+        which: Which,
+        /// Write them as a trace, too, for ui.perfetto.dev (Chrome's trace event format)
+        #[arg(long, value_name = "FILE")]
+        perfetto: Option<PathBuf>,
+        /// Replace the file
+        #[arg(short, long, requires = "perfetto")]
+        force: bool,
+    },
     /// The open orders
     Orders(Which),
     /// What is held
@@ -172,7 +187,8 @@ pub fn run(gateway: &Gateway) -> Result<(), Failure> {
         file = file.recorded_in(folder);
         file.check().map_err(failure)?;
     }
-    let heard = |what: &str| terminal::tell(what);
+    let log = Log::open(&gateway.log);
+    let heard = |entry: &Entry| log.write(entry);
     let Some(FusedStrategy::Touch) = gateway.fused else {
         return service::serve(&file, heard).map_err(failure);
     };
@@ -207,6 +223,9 @@ impl Verb {
             }),
             Self::Status(which) => operator::status(which),
             Self::Stages(which) => operator::stages(which),
+            Self::Outliers { which, perfetto, force } => {
+                outliers::show(which, perfetto.as_deref(), *force)
+            }
             Self::Orders(which) => operator::orders(which),
             Self::Positions(which) => operator::positions(which),
             Self::Snapshot { which, file } => operator::snapshot(which, file.as_deref()),

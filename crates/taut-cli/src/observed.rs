@@ -11,6 +11,7 @@ pub mod channels;
 mod market;
 pub mod model;
 mod recent;
+pub mod thread;
 mod told;
 mod warnings;
 mod windows;

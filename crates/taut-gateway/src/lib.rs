@@ -31,6 +31,7 @@ mod ended;
 mod error;
 mod feed;
 mod fees;
+mod flight;
 mod fused;
 mod gateway;
 mod gateways;
@@ -51,7 +52,6 @@ mod regions;
 mod replica;
 mod reports;
 mod runner;
-mod sent_orders;
 mod strategy;
 mod stream;
 #[cfg(test)]
@@ -73,6 +73,7 @@ pub use drop_copy::{
 };
 pub use error::GatewayError;
 pub use feed::{FeedInput, FeedSocket, FeedSockets};
+pub use flight::{FlightRead, FlightReader};
 pub use fused::FusedClient;
 pub use gateway::Gateway;
 pub use hub::{Hub, RequestDifference, SlotId, WhenGone};
@@ -104,7 +105,6 @@ pub use owner::Owner;
 pub use quotes::{MassQuoted, Quote, Quotes};
 pub use regions::{Regions, StrategyRegions, Views};
 pub use runner::{DetachedStrategy, StrategyRunner};
-pub use sent_orders::{SentOrder, SentOrderReader};
 pub use strategy::{State, Strategy, Trading};
 pub use stream::{
     DeribitFixStream, DeribitFixStreamSettings, DeribitStream, DeribitStreamSettings, FeedSession,

@@ -1,7 +1,10 @@
 //! The parent's part: start, watch, drain, end.
 
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::mpsc;
+use std::thread;
 
+use taut_doctor::outliers::{OutlierTrace, Outliers, WatchedThread};
 use taut_gateway::{GatewayCounters, Regions, StrategyCounters, StrategyRegions, Views};
 use taut_ipc::{Region, Segment};
 use taut_lat::{PathSnapshot, Snapshot};
@@ -21,6 +24,7 @@ use crate::error::RunnerError;
 use crate::feed::{Feed, FeedAddresses};
 use crate::observer::{Live, Observer, Started};
 use crate::outcome::{End, Holdings, Outcome, Process, VenueOutcome};
+use crate::outliers::OutlierWatch;
 use crate::placement::{Place, Placement, may_come_first, measure};
 use crate::role::Role;
 use crate::settings::{Market, Mode, RemoteVenue, Settings, VenueKind};
@@ -140,16 +144,23 @@ pub fn run(settings: &Settings, observer: &mut dyn Observer) -> Result<Outcome, 
     let Run { processes, .. } = &run;
     let Shared { market_data, orders, .. } = &shared;
     observer.started(&Started { processes, feed: market_data, orders, placement: &reason });
-    if matches!(other, Other::Simulator(..)) {
-        run.children.send(Role::Venue, &Order::Start, &[])?;
-    }
-    let (started_utc, started) = (utc(), monotonic());
-    let end = run.watch(started, observer)?;
-    run.processes.iter_mut().for_each(|process| process.cpu_times = cpu_times(process.id));
-    let elapsed = monotonic().since(started);
-    let (drained, venue, holdings) = run.drain(&other)?;
-    observer.finished(&run.live(started));
+    let (threads, outliers) = run.outlier_watch();
+    let traded = thread::scope(|scope| {
+        let (trades, over) = mpsc::channel();
+        if let Some(watch) = &outliers {
+            let (regions, threads) = (&regions, threads.as_slice());
+            scope.spawn(move || watch.run(regions, threads, &over));
+        }
+        let traded = run.trade(&other, observer);
+        drop::<mpsc::Sender<()>>(trades);
+        traded
+    })?;
+    let Traded { started_utc, end, elapsed, drained, venue, holdings } = traded;
     run.children.end();
+    let path = PathSnapshot::of(&run.views.path);
+    let told = |watch: &OutlierWatch| Ok(watch.told(&path, &settings.instruments()?));
+    let (outliers, outlier_trace): (Outliers, OutlierTrace) =
+        outliers.as_ref().map(told).transpose()?.unwrap_or_default();
     Ok(Outcome {
         mode: settings.mode,
         end,
@@ -162,14 +173,26 @@ pub fn run(settings: &Settings, observer: &mut dyn Observer) -> Result<Outcome, 
         gateway: GatewayCounters::load(regions.gateway),
         strategy: StrategyCounters::load(strategy.counters),
         holdings,
-        path: PathSnapshot::of(&run.views.path),
+        path,
         round_trip: Snapshot::of(&run.views.round_trip),
         bare_send: Snapshot::of(&run.views.bare_send),
         clock_is_counter: run.anchoring.mapping().to_words()[0] != 0,
         clock_error_ns_max: run.anchoring.error_ns_max(),
         drained,
+        outliers,
+        outlier_trace,
         processes: run.processes,
     })
+}
+
+/// What a run came to.
+struct Traded {
+    started_utc: Nanos,
+    end: End,
+    elapsed: Nanos,
+    drained: bool,
+    venue: Option<VenueOutcome>,
+    holdings: Holdings,
 }
 
 /// A run under way.
@@ -191,6 +214,39 @@ struct Run<'a, 'm> {
 }
 
 impl Run<'_, '_> {
+    /// The threads that orders pass through, the gateway's first, and who looks at them.
+    fn outlier_watch(&self) -> (Vec<WatchedThread>, Option<OutlierWatch>) {
+        let roles = [Role::Gateway, Role::Strategy, Role::Venue];
+        let found =
+            roles.iter().filter_map(|role| self.processes.iter().find(|it| it.role == *role));
+        let thread = |process: &Process| WatchedThread {
+            name: process.role.name().to_owned(),
+            process: process.id,
+            // Each does all that matters on its first thread.
+            thread: process.id,
+        };
+        let threads: Vec<_> = found.map(thread).collect();
+        let names = threads.iter().map(|thread| thread.name.clone()).collect();
+        let own = threads.iter().map(|thread| thread.process).chain([process_id()]).collect();
+        let is_fused = self.settings.mode == Mode::Fused;
+        let watch = OutlierWatch::new(&self.settings.outliers, names, own, is_fused);
+        (threads, watch)
+    }
+
+    /// Lets the flow run, to its end, and everything come to rest.
+    fn trade(&mut self, other: &Other, observer: &mut dyn Observer) -> Result<Traded, RunnerError> {
+        if matches!(other, Other::Simulator(..)) {
+            self.children.send(Role::Venue, &Order::Start, &[])?;
+        }
+        let (started_utc, started) = (utc(), monotonic());
+        let end = self.watch(started, observer)?;
+        self.processes.iter_mut().for_each(|process| process.cpu_times = cpu_times(process.id));
+        let elapsed = monotonic().since(started);
+        let (drained, venue, holdings) = self.drain(other)?;
+        observer.finished(&self.live(started));
+        Ok(Traded { started_utc, end, elapsed, drained, venue, holdings })
+    }
+
     /// Starts the processes and waits until all are ready.
     fn start(&mut self, shared: &Shared, other: &Other) -> Result<(), RunnerError> {
         self.clock.set(&self.anchoring.mapping().to_words());

@@ -3,9 +3,11 @@
 use taut_gateway::GatewayCounters;
 use taut_lat::{Snapshot, Stage};
 use taut_runner::service::{Status, StrategyLine};
+use taut_types::Nanos;
 
 use super::exposition::{Exposition, Kind, seconds};
 use crate::observed::model::State;
+use crate::observed::thread::ThreadTotals;
 use crate::observed::{Seen, Totals};
 
 /// Counters that fall as they rise: what they are now is told.
@@ -99,6 +101,50 @@ const OF_STRATEGIES: [OfStrategy; 5] = [
     ),
 ];
 
+/// A number of the thread that trades, or of its CPU.
+type OfThread = (&'static str, &'static str, fn(&ThreadTotals) -> String);
+
+fn span(ns: Nanos) -> String {
+    seconds(ns.0.unsigned_abs())
+}
+
+const OF_THREADS: [OfThread; 10] = [
+    ("thread_run_seconds_total", "How long the thread that trades ran.", |it| {
+        span(it.look.threads[0].ran)
+    }),
+    (
+        "thread_wait_seconds_total",
+        "How long it could have run, and another task had its CPU, or its control group was stopped.",
+        |it| span(it.look.threads[0].waited),
+    ),
+    ("thread_sleeps_total", "How often it slept.", |it| {
+        it.look.threads[0].voluntary.to_string()
+    }),
+    ("thread_preemptions_total", "How often the CPU was taken from it.", |it| {
+        it.look.threads[0].involuntary.to_string()
+    }),
+    ("thread_minor_faults_total", "Pages that it missed and the kernel had.", |it| {
+        it.look.threads[0].minor_faults.to_string()
+    }),
+    ("thread_major_faults_total", "Pages that it missed and that came from a disk.", |it| {
+        it.look.threads[0].major_faults.to_string()
+    }),
+    (
+        "cgroup_throttled_total",
+        "How often its control groups were stopped: their quota of CPU time was used up.",
+        |it| it.look.throttled.count.to_string(),
+    ),
+    ("cgroup_throttled_seconds_total", "How long they were.", |it| {
+        span(it.look.throttled.time)
+    }),
+    ("cpu_stolen_seconds_total", "How long the hypervisor had its CPU.", |it| {
+        span(it.machine.cpus[0].stolen)
+    }),
+    ("cpu_interrupts_total", "Interrupts that came to its CPU.", |it| {
+        it.machine.cpus[0].interrupts.to_string()
+    }),
+];
+
 /// What was seen of gateways, for Prometheus.
 pub fn told<'a>(all: impl Iterator<Item = &'a Seen>) -> String {
     let now = |seen: &'a Seen| seen.totals.as_deref().filter(|_| seen.state == State::Up);
@@ -137,6 +183,12 @@ pub fn told<'a>(all: impl Iterator<Item = &'a Seen>) -> String {
             for strategy in &now.status.strategies {
                 text.sample(&[("gateway", gateway), ("strategy", &strategy.name)], of(strategy));
             }
+        }
+    }
+    for (name, help, of) in OF_THREADS {
+        text.family(&format!("taut_{name}"), Kind::Counter, help);
+        for (gateway, now) in &answering {
+            text.sample(&[("gateway", gateway)], of(&now.thread));
         }
     }
     durations(&mut text, &answering);
@@ -197,6 +249,12 @@ mod tests {
 
     use super::*;
 
+    fn thread() -> ThreadTotals {
+        let mut totals = ThreadTotals::default();
+        totals.look.threads[0].waited = Nanos::from_millis(1_500);
+        totals
+    }
+
     /// Everything that can be told, of two gateways and one that does not answer.
     fn all() -> String {
         let status = || {
@@ -220,6 +278,7 @@ mod tests {
                 tick_to_trade: Snapshot::new(),
             },
             round_trip: Snapshot::new(),
+            thread: thread(),
         };
         let seen =
             |name: &str, state| Seen { state, totals: Some(Box::new(totals())), ..Seen::of(name) };
@@ -270,6 +329,7 @@ mod tests {
             "taut_gateway_ticks_total{gateway=\"b\"} 7",
             "taut_gateway_venue_clock_ahead_seconds{gateway=\"a\"} -0.0015",
             "taut_strategy_lag_events{gateway=\"a\",strategy=\"touch\"} 3",
+            "taut_thread_wait_seconds_total{gateway=\"a\"} 1.5",
             "taut_stage_seconds_count{gateway=\"a\",stage=\"book\"} 0",
         ] {
             assert!(text.lines().any(|it| it == line), "{line}\n{text}");

@@ -5,6 +5,7 @@ use taut_lat::Summary;
 use taut_runner::service::{LatchLine, OrderLine, PositionLine, StrategyLine, VenueClockLine};
 
 use super::channels::ChannelSeen;
+use super::thread::ThreadSeen;
 
 /// All gateways and channels at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -78,6 +79,8 @@ pub struct GatewaySeen {
     pub latches: Vec<LatchLine>,
     /// What it has counted.
     pub counters: Vec<Counter>,
+    /// What its thread that trades had of its CPU in the last second.
+    pub thread: Option<ThreadSeen>,
     /// Where the time of an order goes: the stages, then the wholes.
     pub stages: Vec<StageTimes>,
     /// The last orders that were sent, with their own times; the latest first.

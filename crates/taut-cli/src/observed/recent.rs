@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-use taut_gateway::{Regions, SentOrder, SentOrderReader};
+use taut_gateway::{FlightRead, FlightReader, Regions};
+use taut_lat::FlightRecord;
 use taut_ring::RingError;
 use taut_types::RequestId;
 
@@ -15,7 +16,7 @@ const KEPT: usize = 200;
 #[derive(Debug, Default)]
 pub struct Recent {
     /// The latest first.
-    orders: VecDeque<SentOrder>,
+    orders: VecDeque<FlightRecord>,
     position: Option<u64>,
 }
 
@@ -23,12 +24,18 @@ impl Recent {
     /// Takes those that were sent since.
     pub fn read(&mut self, regions: &Regions<'_>) -> Result<(), RingError> {
         let mut reader = match self.position {
-            None => SentOrderReader::new(regions)?,
-            Some(position) => SentOrderReader::resume(regions, position)?,
+            None => FlightReader::new(regions)?,
+            Some(position) => FlightReader::resume(regions, position)?,
         };
-        while let Some(order) = reader.poll() {
-            self.orders.push_front(order);
-            self.orders.truncate(KEPT);
+        loop {
+            match reader.poll() {
+                FlightRead::Nothing => break,
+                FlightRead::Order(order) => {
+                    self.orders.push_front(order);
+                    self.orders.truncate(KEPT);
+                }
+                FlightRead::Lost(_) | FlightRead::NewWriter => {}
+            }
         }
         self.position = Some(reader.position());
         Ok(())
@@ -40,12 +47,12 @@ impl Recent {
     }
 }
 
-fn times(order: &SentOrder) -> OrderTimes {
-    let text = RequestId::create(order.id).to_text();
+fn times(FlightRecord { order, stamps, .. }: &FlightRecord) -> OrderTimes {
+    let text = RequestId::create(*order).to_text();
     OrderTimes {
         id: String::from_utf8_lossy(&text).into_owned(),
-        received_ns: order.origin.0,
-        stages_ns: order.offsets.intervals().to_vec(),
-        tick_to_trade_ns: order.offsets.total(),
+        received_ns: stamps.origin.0,
+        stages_ns: stamps.offsets.intervals().to_vec(),
+        tick_to_trade_ns: stamps.offsets.total(),
     }
 }

@@ -4,10 +4,11 @@ use taut_runner::service::Status;
 use taut_sys::utc;
 use taut_types::Nanos;
 
-use super::model::{Counter, State, Warning};
+use super::model::{Counter, GatewaySeen, State, Warning};
 
-/// Events that a strategy may be behind: half of the market ring.
-const LAG_MAX: u64 = 4_096;
+/// How long a strategy may be behind, in seconds, and events that are behind it within one packet.
+const BEHIND_MAX: f64 = 0.1;
+const BURST_MAX: u64 = 64;
 
 fn warning(code: &str, text: String) -> Warning {
     Warning { code: code.to_owned(), text }
@@ -67,9 +68,6 @@ pub fn of_status(status: &Status, counters: &[Counter]) -> Vec<Warning> {
             let lost = strategy.lapped;
             say("lapped", format!("strategy {name} read too slowly and lost {lost} events"));
         }
-        if strategy.attached && strategy.lag > LAG_MAX {
-            say("lag", format!("strategy {name} is {} events behind", strategy.lag));
-        }
         if strategy.full > 0 {
             let full = strategy.full;
             say("requests-full", format!("{full} requests of strategy {name} had no room"));
@@ -88,6 +86,21 @@ pub fn of_status(status: &Status, counters: &[Counter]) -> Vec<Warning> {
     found
 }
 
+/// Who is behind the market, by how fast its events come.
+pub fn of_lag(gateway: &GatewaySeen) -> Vec<Warning> {
+    let per_second: f64 = gateway.instruments.iter().map(|it| it.events_per_second).sum();
+    let behind = |lag: u64| if per_second > 0.0 { lag as f64 / per_second } else { 0.0 };
+    let attached = gateway.strategies.iter().filter(|it| it.attached);
+    attached
+        .filter(|it| it.lag > BURST_MAX && behind(it.lag) > BEHIND_MAX)
+        .map(|it| {
+            let ms = behind(it.lag) * 1e3;
+            let text = format!("strategy {} is {} events, {ms:.0} ms, behind", it.name, it.lag);
+            warning("lag", text)
+        })
+        .collect()
+}
+
 /// Counters that should not count: name, code, and what they have counted.
 const COUNTED: [(&str, &str, &str); 5] = [
     ("lost_requests", "lost-requests", "requests whose outcome is not known"),
@@ -101,6 +114,7 @@ const COUNTED: [(&str, &str, &str); 5] = [
 mod tests {
     use taut_runner::service::{LatchLine, StaleBook, StrategyLine};
 
+    use super::super::model::InstrumentSeen;
     use super::*;
 
     #[test]
@@ -113,13 +127,23 @@ mod tests {
             vec![StaleBook { symbol: "ONE".to_owned(), reason: "changes are missing".to_owned() }];
         let name = "touch".to_owned();
         status.strategies =
-            vec![StrategyLine { name, attached: true, lag: 5_000, lapped: 7, ..<_>::default() }];
+            vec![StrategyLine { name, attached: true, lag: 500, lapped: 7, ..<_>::default() }];
         let counters = [Counter { name: "troubles".to_owned(), value: 2, ..Counter::default() }];
         let found = of_status(&status, &counters);
         let codes: Vec<_> = found.iter().map(|it| it.code.as_str()).collect();
-        let expected = ["killed", "orders-down", "stale-book", "lapped", "lag", "quarantine"];
+        let expected = ["killed", "orders-down", "stale-book", "lapped", "quarantine"];
         assert_eq!(codes, expected);
         assert!(found[1].text.contains("wrong password"), "{found:?}");
+        // 500 events are half a second where 1,000 come in a second.
+        let mut gateway =
+            GatewaySeen { strategies: status.strategies.clone(), ..GatewaySeen::default() };
+        assert_eq!(of_lag(&gateway), []);
+        let instrument = InstrumentSeen { events_per_second: 1_000.0, ..<_>::default() };
+        gateway.instruments = vec![instrument];
+        let found = of_lag(&gateway);
+        assert_eq!(found[0].text, "strategy touch is 500 events, 500 ms, behind");
+        gateway.instruments[0].events_per_second = 10_000.0;
+        assert_eq!(of_lag(&gateway), []);
         // Nothing is wrong with one that is well.
         let (mut well, none) = (Status::default(), &[]);
         (well.order_entry, well.books_sound) = (true, true);

@@ -15,7 +15,9 @@ use taut_types::Nanos;
 use super::market::Market;
 use super::model::{GatewaySeen, State};
 use super::recent::Recent;
+use super::thread::{ThreadTotals, Watch, warnings};
 use super::told;
+use super::warnings::of_lag;
 use super::windows::Windows;
 
 /// How long a gateway may take with an answer.
@@ -65,6 +67,8 @@ pub struct Totals {
     pub path: PathSnapshot,
     /// From the send call to the first answer.
     pub round_trip: Snapshot,
+    /// What its thread that trades had of its CPU.
+    pub thread: ThreadTotals,
 }
 
 impl Seen {
@@ -114,6 +118,8 @@ struct Held {
 /// Its shared memory.
 struct Memory {
     segment: Segment,
+    /// Who looks at its thread, once that is known.
+    thread: Option<Watch>,
     /// Where it is looked at.
     market: Option<Market>,
 }
@@ -190,26 +196,33 @@ impl Worker {
                 _ => return Err(none()),
             },
         };
-        let Memory { segment, market } = memory;
+        let Memory { segment, thread, market } = memory;
+        if thread.is_none() && status.thread != 0 {
+            *thread = Some(Watch::open(status.process, status.thread));
+        }
+        let (thread, thread_seen) = thread.as_mut().map(Watch::look).unwrap_or_default();
         let regions = Regions::of(segment).map_err(|error| other(&error))?;
         let views = Views::new(&regions).map_err(|error| other(&error))?;
         let counters = GatewayCounters::load(regions.gateway);
         let path = PathSnapshot::of(&views.path);
         let round_trip = Snapshot::of(&views.round_trip);
         let Some(market) = market else {
-            self.last.totals = Some(Box::new(Totals { status, counters, path, round_trip }));
+            self.last.totals = Some(Box::new(Totals { status, counters, path, round_trip, thread }));
             return Ok(());
         };
         let at = monotonic();
         let (counted, stages) = self.windows.take(at, counters, &path, &round_trip);
         let mut gateway = told::gateway(&self.last.name, &status, holdings, counted);
         gateway.stages = stages;
+        gateway.warnings.extend(thread_seen.iter().flat_map(warnings));
+        gateway.thread = thread_seen;
         gateway.as_of_ns = utc().0;
         for symbol in market.wanted() {
             market.take(&client.book(&symbol)?);
         }
         market.read(&regions).map_err(|error| other(&error))?;
         gateway.instruments = market.seen(at, &status.stale_books);
+        gateway.warnings.extend(of_lag(&gateway));
         gateway.ring_lost = market.lost();
         self.recent.read(&regions).map_err(|error| other(&error))?;
         gateway.recent = self.recent.seen();
@@ -223,7 +236,7 @@ impl Worker {
 
     fn read_ring(&mut self) {
         let memory = self.held.as_mut().and_then(|held| held.memory.as_mut());
-        let Some(Memory { segment, market: Some(market) }) = memory else { return };
+        let Some(Memory { segment, market: Some(market), .. }) = memory else { return };
         // What is no ring is seen at the next look.
         if let Ok(regions) = Regions::of(segment) {
             let _ = market.read(&regions);
@@ -240,14 +253,14 @@ impl Memory {
     ) -> Result<Self, RunnerError> {
         let (segment, instruments) = client.observe()?;
         if extent == Extent::Totals {
-            return Ok(Self { segment, market: None });
+            return Ok(Self { segment, thread: None, market: None });
         }
         let regions = Regions::of(&segment).map_err(|error| other(&error))?;
         let mut market = Market::new(&regions, instruments).map_err(|error| other(&error))?;
         if let Some(followed) = followed {
             market.follow(followed);
         }
-        Ok(Self { segment, market: Some(market) })
+        Ok(Self { segment, thread: None, market: Some(market) })
     }
 }
 

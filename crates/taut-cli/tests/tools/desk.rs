@@ -62,7 +62,7 @@ fn ask(method: &str, address: &str, path: &str, headers: &[(&str, &str)], body: 
 }
 
 /// A desk, and where it is.
-fn start(arguments: &[&str]) -> (Process, String) {
+pub fn start(arguments: &[&str]) -> (Process, String) {
     let mut command = taut();
     command.args(["desk", "--listen", "127.0.0.1:0"]).args(arguments);
     let mut desk = Process::start(&mut command);

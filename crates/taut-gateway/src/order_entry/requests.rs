@@ -3,7 +3,7 @@
 use taut_fix::Now;
 use taut_io::{Io, Kernel};
 use taut_journal::Entry;
-use taut_lat::{Stage, StageOffsets};
+use taut_lat::{FlightRecord, Stage, StageClock, StageOffsets};
 use taut_oms::{Modify, Order, OrderState, Permit, Reference, RiskReject, TableError};
 use taut_simd::prefetch_read;
 use taut_sys::Clock;
@@ -16,7 +16,6 @@ use super::{OrderSession, at, message_of};
 use crate::message::{OrderFilter, OrderUpdate, Refusal, Request, RequestKind, UpdateKind};
 use crate::regions::Recorders;
 use crate::reports::update;
-use crate::sent_orders::SentOrder;
 
 impl<H: OrderHandler> OrderSession<H> {
     /// Handles a request of the client; `updates` gets what its owner must be told at once, and
@@ -131,8 +130,9 @@ impl<H: OrderHandler> OrderSession<H> {
         self.handler.clear_unsent();
         self.remember(request, order, encoded);
         if origin != Nanos::ZERO {
-            recorders.path.record(&offsets);
-            recorders.sent.push(SentOrder { id: request.id, origin, offsets });
+            let (order, instrument) = (request.id, order.instrument);
+            let stamps = StageClock { origin, offsets };
+            recorders.record(&FlightRecord { order, instrument, stamps });
         }
         None
     }

@@ -3,6 +3,7 @@
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
+use taut_doctor::outliers::{OutlierTrace, Outliers};
 use taut_ipc::Segment;
 use taut_sys::ControlSocket;
 use taut_types::Nanos;
@@ -152,6 +153,18 @@ impl ControlClient {
     pub fn book(&mut self, symbol: &str) -> Result<BookLines, RunnerError> {
         match self.ask(&ControlRequest::Book { symbol: symbol.to_owned() })? {
             ControlReply::Book(book) => Ok(*book),
+            _ => Err(self.gone()),
+        }
+    }
+
+    /// The worst orders since the gateway began with why they took long, and what a trace of them
+    /// is drawn from.
+    ///
+    /// # Errors
+    /// As [`ControlClient::ask`]; where the gateway's settings have nobody look.
+    pub fn outliers(&mut self) -> Result<(Outliers, OutlierTrace), RunnerError> {
+        match self.ask(&ControlRequest::Outliers)? {
+            ControlReply::Outliers(told) => Ok(*told),
             _ => Err(self.gone()),
         }
     }

@@ -10,6 +10,7 @@ use taut_types::{Instrument, Nanos, StrategyId, UserId};
 
 use crate::error::RunnerError;
 use crate::mistakes::Mistake;
+use crate::outliers::OutlierSettings;
 use crate::reading;
 use crate::service::binance::BinanceKeys;
 use crate::service::client::control_path;
@@ -127,6 +128,9 @@ pub struct GatewayFile {
     /// What no order passes, where nothing else is said.
     #[serde(default)]
     pub risk: GatewayRisk,
+    /// Which orders are kept to be explained.
+    #[serde(default)]
+    pub outliers: OutlierSettings,
 }
 
 /// What is done about a position that is another one at the venue.
