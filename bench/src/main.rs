@@ -11,6 +11,7 @@ mod inputs;
 mod ipc;
 mod ipc_kill;
 mod load;
+mod log;
 mod ping_pong;
 mod timing;
 mod ws;
@@ -30,6 +31,8 @@ enum Bench {
     Ipc(ipc::Arguments),
     /// Writers and readers of shared memory killed at random times under full load.
     IpcKill(ipc_kill::Arguments),
+    /// A message with a code into a log's ring.
+    Log(log::Arguments),
     /// Send timed messages on many TCP connections, open loop.
     LoopServer(event_loop::server::Arguments),
     /// Receive them through the loop (or `--bare`) and report latency and system calls.
@@ -46,6 +49,7 @@ fn main() -> std::process::ExitCode {
         Bench::Inputs(arguments) => inputs::run(&arguments),
         Bench::Ipc(arguments) => ipc::run(&arguments),
         Bench::IpcKill(arguments) => ipc_kill::run(&arguments),
+        Bench::Log(arguments) => log::run(&arguments),
         Bench::LoopServer(arguments) => event_loop::server::run(&arguments),
         Bench::LoopClient(arguments) => event_loop::client::run(&arguments),
         Bench::LoopMatrix(arguments) => event_loop::matrix::run(&arguments),

@@ -65,6 +65,8 @@ const PATHS: &[HotPath] = &[
     path("Deribit, decode a book of 20 levels", &["deribit", "decode", COUNT], 2_000),
     path("Deribit, book of 20 levels moved", &["deribit", "book", COUNT], 2_000),
     path("journal, append an order", &["journal", COUNT], 20_000),
+    path("log, a message", &["log", "say", COUNT], 20_000),
+    path("log, a message held back", &["log", "hold-back", COUNT], 20_000),
     path("channel ipc, 100 bytes", &["channel", "ipc", COUNT], 20_000),
     path("channel inproc, 100 bytes", &["channel", "inproc", COUNT], 20_000),
     path("channel aeron, 100 bytes", &["channel", "aeron", COUNT], 20_000),

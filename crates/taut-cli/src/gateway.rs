@@ -10,13 +10,14 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand, ValueEnum};
 use taut_gateway::TouchStrategy;
 use taut_runner::service::{
-    self, BINANCE_GATEWAY_SAMPLE, DERIBIT_GATEWAY_SAMPLE, GATEWAY_SAMPLE, GatewayFile,
+    self, BINANCE_GATEWAY_SAMPLE, DERIBIT_GATEWAY_SAMPLE, Entry, GATEWAY_SAMPLE, GatewayFile,
     OKX_GATEWAY_SAMPLE,
 };
 use taut_types::Nanos;
 
 use crate::config_file::{ConfigFile, failure};
 use crate::exit::Failure;
+use crate::log::{Log, LogArguments};
 use crate::strategy::fused_touch;
 use crate::terminal;
 use meant::{Filter, Scope};
@@ -48,6 +49,8 @@ pub struct Gateway {
     /// again. The file's key is `[record]`
     #[arg(long, value_name = "DIR", requires = "config")]
     record: Option<PathBuf>,
+    #[command(flatten)]
+    log: LogArguments,
     #[command(subcommand)]
     verb: Option<Verb>,
 }
@@ -184,7 +187,8 @@ pub fn run(gateway: &Gateway) -> Result<(), Failure> {
         file = file.recorded_in(folder);
         file.check().map_err(failure)?;
     }
-    let heard = |what: &str| terminal::tell(what);
+    let log = Log::open(&gateway.log);
+    let heard = |entry: &Entry| log.write(entry);
     let Some(FusedStrategy::Touch) = gateway.fused else {
         return service::serve(&file, heard).map_err(failure);
     };

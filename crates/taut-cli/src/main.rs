@@ -11,20 +11,29 @@ mod backtest;
 mod bench;
 mod book;
 mod channel;
+mod completions;
+mod config;
 mod config_file;
 mod demo;
+mod desk;
 mod doctor;
 mod engine;
 mod event_loop;
+mod explain;
 mod feed;
 mod fix;
 mod gateway;
+mod generated;
 mod input;
+mod install;
 mod ipc;
 mod jitter;
 mod journal;
 mod listen;
+mod log;
+mod man;
 mod metrics;
+mod observed;
 mod receive;
 mod record;
 mod recorded;
@@ -35,6 +44,7 @@ mod sbe;
 mod send;
 mod strategy;
 mod tell_few;
+mod top;
 mod venue;
 mod ws;
 
@@ -56,8 +66,13 @@ enum Verb {
     Backtest(backtest::Arguments),
     #[command(subcommand)]
     Book(book::Book),
+    Completions(completions::Arguments),
+    #[command(subcommand)]
+    Config(config::Config),
     Demo(Box<demo::Arguments>),
+    Desk(desk::Arguments),
     Doctor(doctor::Arguments),
+    Explain(explain::Arguments),
     Gateway(Box<gateway::Gateway>),
     Venue(venue::Venue),
     #[command(subcommand)]
@@ -66,11 +81,13 @@ enum Verb {
     Bench(bench::Bench),
     #[command(subcommand)]
     Fix(fix::Fix),
+    Install(install::Arguments),
     #[command(subcommand)]
     Ipc(ipc::Ipc),
     Jitter(jitter::Arguments),
     #[command(subcommand)]
     Journal(journal::JournalVerb),
+    Man(man::Arguments),
     Metrics(metrics::Arguments),
     Export(recorded::Export),
     #[command(subcommand)]
@@ -87,6 +104,7 @@ enum Verb {
     Replay(replay::Arguments),
     Saturate(saturate::Arguments),
     Send(Box<send::Arguments>),
+    Top(top::Arguments),
     #[command(subcommand)]
     Ws(ws::Ws),
 }
@@ -97,15 +115,21 @@ fn main() -> std::process::ExitCode {
     let result = match command.verb {
         Verb::Backtest(arguments) => backtest::run(&arguments),
         Verb::Book(what) => book::run(&what),
+        Verb::Completions(arguments) => completions::run(&arguments, Command::command()),
+        Verb::Config(what) => config::run(&what),
         Verb::Demo(arguments) => demo::run(&arguments),
+        Verb::Desk(arguments) => desk::run(&arguments),
         Verb::Doctor(arguments) => doctor::run(&arguments),
+        Verb::Explain(arguments) => explain::run(&arguments),
         Verb::Gateway(gateway) => gateway::run(&gateway),
         Verb::Venue(venue) => venue::run(&venue),
         Verb::Strategy(strategy) => strategy::run(&strategy),
         Verb::Bench(what) => bench::run(&what),
+        Verb::Install(arguments) => install::run(&arguments),
         Verb::Ipc(what) => ipc::run(&what),
         Verb::Jitter(arguments) => jitter::run(&arguments),
         Verb::Journal(what) => journal::run(&what),
+        Verb::Man(arguments) => man::run(&arguments, Command::command()),
         Verb::Metrics(arguments) => metrics::run(&arguments),
         Verb::Fix(what) => fix::run(&what),
         Verb::Export(export) => recorded::export(&export),
@@ -119,6 +143,7 @@ fn main() -> std::process::ExitCode {
         Verb::Replay(arguments) => replay::run(&arguments),
         Verb::Saturate(arguments) => saturate::run(&arguments),
         Verb::Send(arguments) => send::run(&arguments),
+        Verb::Top(arguments) => top::run(&arguments),
         Verb::Ws(what) => ws::run(&what),
     };
     Failure::exit_code("taut", result)
@@ -155,16 +180,22 @@ mod tests {
         let own = [
             of_arguments::<backtest::Arguments>("backtest"),
             of_verbs::<book::Book>("book"),
+            of_arguments::<completions::Arguments>("completions"),
+            of_verbs::<config::Config>("config"),
             of_arguments::<demo::Arguments>("demo"),
+            of_arguments::<desk::Arguments>("desk"),
             of_arguments::<doctor::Arguments>("doctor"),
+            of_arguments::<explain::Arguments>("explain"),
             of_arguments::<gateway::Gateway>("gateway"),
             of_arguments::<venue::Venue>("venue"),
             of_verbs::<strategy::Strategy>("strategy"),
             of_verbs::<bench::Bench>("bench"),
             of_verbs::<fix::Fix>("fix"),
+            of_arguments::<install::Arguments>("install"),
             of_verbs::<ipc::Ipc>("ipc"),
             of_arguments::<jitter::Arguments>("jitter"),
             of_verbs::<journal::JournalVerb>("journal"),
+            of_arguments::<man::Arguments>("man"),
             of_arguments::<metrics::Arguments>("metrics"),
             of_arguments::<recorded::Export>("export"),
             of_verbs::<feed::Feed>("feed"),
@@ -177,6 +208,7 @@ mod tests {
             of_arguments::<replay::Arguments>("replay"),
             of_arguments::<saturate::Arguments>("saturate"),
             of_arguments::<send::Arguments>("send"),
+            of_arguments::<top::Arguments>("top"),
             of_verbs::<ws::Ws>("ws"),
         ];
         let mut taut = Command::command();

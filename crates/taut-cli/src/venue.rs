@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use taut_runner::service::{
-    BINANCE_VENUE_SAMPLE, BinanceVenueFile, Captive, DERIBIT_VENUE_SAMPLE, DeribitVenueFile,
+    BINANCE_VENUE_SAMPLE, BinanceVenueFile, Captive, DERIBIT_VENUE_SAMPLE, DeribitVenueFile, Entry,
     RecordingSeen, VENUE_SAMPLE, VenueFile, run_venue_crowd, serve_binance_venue,
     serve_captive_binance, serve_captive_deribit, serve_deribit_venue, serve_venue,
     set_venue_halted, venue_faults, venue_state,
@@ -16,6 +16,7 @@ use taut_venue::flow::ReplayFormat;
 
 use crate::config_file::{ConfigFile, FileVerb, failure};
 use crate::exit::Failure;
+use crate::log::{Log, LogArguments};
 use crate::terminal;
 
 /// Run a venue simulator by itself.
@@ -45,6 +46,8 @@ pub struct Venue {
     /// there the system's and the venue's instead
     #[arg(long, value_name = "FILE", requires = "captive")]
     trust: Vec<PathBuf>,
+    #[command(flatten)]
+    log: LogArguments,
     #[command(subcommand)]
     verb: Option<Verb>,
 }
@@ -103,7 +106,7 @@ struct OfVenue {
 
 /// Whose interface a venue speaks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum Dialect {
+pub enum Dialect {
     /// taut's own: FIX 4.4 and SBE over multicast
     #[default]
     Taut,
@@ -111,6 +114,17 @@ enum Dialect {
     Deribit,
     /// Binance's spot market: REST, streams and the WebSocket API
     Binance,
+}
+
+impl Dialect {
+    /// As `--as` takes it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Taut => "taut",
+            Self::Deribit => "deribit",
+            Self::Binance => "binance",
+        }
+    }
 }
 
 impl Venue {
@@ -171,10 +185,12 @@ fn run_deribit(venue: &Venue) -> Result<(), Failure> {
     if let Some(faults) = &venue.fault {
         file.set_faults(faults).map_err(failure)?;
     }
+    let log = Log::open(&venue.log);
+    let heard = |entry: &Entry| log.write(entry);
     match venue.captive() {
-        None => serve_deribit_venue(&file, |what| terminal::tell(what)).map_err(failure),
+        None => serve_deribit_venue(&file, heard).map_err(failure),
         Some(captive) => {
-            let ended = serve_captive_deribit(&file, &captive, |what| terminal::tell(what));
+            let ended = serve_captive_deribit(&file, &captive, heard);
             code(ended.map_err(failure)?)
         }
     }
@@ -194,10 +210,12 @@ fn run_binance(venue: &Venue) -> Result<(), Failure> {
     if let Some(faults) = &venue.fault {
         file.set_faults(faults).map_err(failure)?;
     }
+    let log = Log::open(&venue.log);
+    let heard = |entry: &Entry| log.write(entry);
     match venue.captive() {
-        None => serve_binance_venue(&file, |what| terminal::tell(what)).map_err(failure),
+        None => serve_binance_venue(&file, heard).map_err(failure),
         Some(captive) => {
-            let ended = serve_captive_binance(&file, &captive, |what| terminal::tell(what));
+            let ended = serve_captive_binance(&file, &captive, heard);
             code(ended.map_err(failure)?)
         }
     }
@@ -213,7 +231,8 @@ fn run_own(venue: &Venue) -> Result<(), Failure> {
         });
     }
     let file = VenueFile::read(venue.config.path("venue")?).map_err(failure)?;
-    serve_venue(&file, |what| terminal::tell(what)).map_err(failure)
+    let log = Log::open(&venue.log);
+    serve_venue(&file, |entry| log.write(entry)).map_err(failure)
 }
 
 /// What a venue is, and a line for each recording that is a market there.

@@ -35,6 +35,21 @@ impl<'m> FlightReader<'m> {
         Ok(Self { ring: Subscriber::passive(regions.flight, FLIGHT_LAYOUT, Start::Oldest)? })
     }
 
+    /// A reader that goes on at this position.
+    ///
+    /// # Errors
+    /// When the region is no flight recorder.
+    pub fn resume(regions: &Regions<'m>, position: u64) -> Result<Self, RingError> {
+        let start = Start::At(position);
+        Ok(Self { ring: Subscriber::passive(regions.flight, FLIGHT_LAYOUT, start)? })
+    }
+
+    /// Where the next order stands, for [`resume`](Self::resume).
+    #[must_use]
+    pub const fn position(&self) -> u64 {
+        self.ring.position()
+    }
+
     /// Takes the next order. Cost: one cache-line transfer.
     pub fn poll(&mut self) -> FlightRead {
         match self.ring.poll() {

@@ -7,6 +7,7 @@ mod limits;
 mod operator;
 mod rounds;
 mod sleeper;
+mod told;
 mod wire;
 
 use taut_book::LevelBook;
@@ -34,6 +35,7 @@ use crate::order_entry::handler::OrderHandler;
 use crate::regions::{Recorders, Regions};
 use crate::stream::Streams;
 use known::Known;
+use told::Told;
 
 /// Packets of a channel after which the order session is looked at although more packets wait.
 const PACKETS_IN_A_ROW: usize = 8;
@@ -95,6 +97,8 @@ struct Core<'m, C, F, O, H> {
     client: C,
     recorders: Recorders<'m>,
     shared_counters: &'m [AtomicU64],
+    /// Where what happens is said, if somewhere.
+    told: Option<Box<Told<'m>>>,
     /// See [`GatewayConfig::hot`].
     hot: bool,
     /// See [`GatewayConfig::keeps_warm`].
@@ -209,6 +213,7 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, H: OrderHandler> Gateway<'m, C, F
             client,
             recorders: Recorders::new(regions)?,
             shared_counters: regions.gateway,
+            told: None,
             hot: config.hot,
             keeps_warm: config.keeps_warm,
             awaits_answer: false,
@@ -230,7 +235,7 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, H: OrderHandler> Gateway<'m, C, F
         let Self { mut events, core, housekeeping_due, cancel_due } = self;
         observer.on_start(events.io(), &core.clock)?;
         let Core { clock, feed, streams, instruments, market, orders, updates, was_up, .. } = core;
-        let Core { client, recorders, shared_counters, hot, received, fault, .. } = core;
+        let Core { client, recorders, shared_counters, told, hot, received, fault, .. } = core;
         let Core { came_up, has_joined, recovered_at_start, marked, keeps_warm, .. } = core;
         let Core { awaits_answer, idle_rounds, .. } = core;
         let core = Core {
@@ -250,6 +255,7 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, H: OrderHandler> Gateway<'m, C, F
             client,
             recorders,
             shared_counters,
+            told,
             hot,
             keeps_warm,
             awaits_answer,
@@ -350,9 +356,9 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer, H: OrderHandler>
         core.orders.reports_mut().hand_over_copies();
         // A loss, a timer that nobody refreshed.
         self.cancel_what_was_killed()?;
-        let core = &self.core;
-        let shared_counters = core.shared_counters;
-        self.counters().store(shared_counters);
+        let counters = self.counters();
+        counters.store(self.core.shared_counters);
+        self.tell_log(now, &counters);
         Ok(true)
     }
 
@@ -540,7 +546,11 @@ impl<C: Client, F: FeedHandler, O: Observer, H: OrderHandler> Core<'_, C, F, O, 
     /// Tells the clients which budgets of messages are nearly spent, and which balances moved.
     fn tell_rates_and_balances(&mut self, now: Nanos) {
         loop {
-            let warning = self.orders.poll_rate_warning(now).map(GatewayEvent::RateLimit);
+            let warning = self.orders.poll_rate_warning(now);
+            if let (Some(warning), Some(told)) = (&warning, &mut self.told) {
+                told.budget(now, warning);
+            }
+            let warning = warning.map(GatewayEvent::RateLimit);
             let next = warning.or_else(|| self.orders.poll_balance().map(GatewayEvent::Balance));
             let Some(event) = next else { return };
             self.with_client(|client, clock, state| {
@@ -750,6 +760,9 @@ impl<C: Client, F: FeedHandler, O: Observer, H: OrderHandler> Core<'_, C, F, O, 
             Completion::Failed { source, operation: Operation::Connect, error, .. }
                 if is_order_entry(source) =>
             {
+                if let Some(told) = &mut self.told {
+                    told.unreachable(self.clock.now(), self.orders.order_address().1, error);
+                }
                 self.orders.not_connected(io, &self.clock, error)
             }
             Completion::Ended { stream: source } | Completion::Closed { source, .. }

@@ -28,10 +28,12 @@ mod feed_backup;
 mod file;
 mod gateway;
 mod journal;
+mod key_help;
 mod limits;
 mod listed;
 mod listener;
 mod live;
+mod manager;
 mod member_copies;
 mod money;
 mod name;
@@ -54,6 +56,7 @@ mod snapshot;
 mod strategy_file;
 mod subscribe;
 mod subscribe_rule;
+mod telling;
 mod threads;
 mod usage;
 mod venue;
@@ -81,6 +84,7 @@ pub use file::{
 pub(crate) use gateway::replaying::{GatewayReplay, replay};
 pub use gateway::{serve, serve_fused};
 pub use journal::{JournalDurability, JournalKeys};
+pub use key_help::{KeyHelp, key_help};
 pub use limits::{
     AccountLimitKeys, AccountSettings, GatewayRisk, SelfMatchMode, SymbolRule, Throttle,
     UserLimitKeys, UserSettings,
@@ -101,6 +105,7 @@ pub(crate) use rules::risk_of;
 pub use secret::{CredentialKind, CredentialSettings, SecretSource};
 pub use strategy_file::{STRATEGY_SAMPLE, StrategyFile};
 pub use subscribe_rule::SubscribeRule;
+pub use taut_log::Entry;
 pub(crate) use web_venue::{Dialect, Issued, WebVenue};
 
 pub use venue::{FlowSettings, VENUE_SAMPLE, VenueFile, serve_venue};

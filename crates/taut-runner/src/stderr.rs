@@ -4,7 +4,6 @@
 use std::fmt::Display;
 use std::io::{self, Write};
 
-use taut_io::AdmissionCounters;
 use taut_sys::visible;
 
 use crate::role::program_name;
@@ -12,13 +11,6 @@ use crate::role::program_name;
 /// Says a line.
 pub fn tell(line: &str) {
     let _ = write_line(&mut io::stderr().lock(), line);
-}
-
-/// Says what a listener made of those who came and did not stay, if there were any.
-pub fn tell_not_served(at: impl Display, counters: AdmissionCounters) {
-    if counters.turned_away() > 0 {
-        tell(&format!("{at}: not served: {counters}"));
-    }
 }
 
 /// Says why this program ends.

@@ -17,6 +17,7 @@ mod file;
 mod fork;
 mod futex;
 mod interface;
+mod local_datagram;
 mod machine;
 mod memory;
 mod mirror;
@@ -53,6 +54,7 @@ pub use file::{Access, FileStatus, MemoryFile, effective_user, free_bytes, names
 pub use fork::{fork, wait_for_child};
 pub use futex::{accept_remote_barriers, futex_wait, futex_wake_all, remote_barrier};
 pub use interface::{Interface, interfaces};
+pub use local_datagram::LocalDatagram;
 pub use machine::Machine;
 pub use memory::{Mapping, MemoryOptions, SharedMemory, return_freed_memory};
 pub use mirror::MirroredBuffer;

@@ -7,15 +7,17 @@ use crate::support::{Demo, TAUT};
 
 /// Each verb with `--json`, and the tests below `tests/tools` that run it. Each of them parses all
 /// of what it prints and has its keys looked at by `odd_json_keys`.
-const VERBS: [(&str, &str); 44] = [
+const VERBS: [(&str, &str); 46] = [
     ("backtest", "backtest.rs"),
     ("backtest compare", "backtest.rs"),
     ("backtest sweep", "backtest.rs"),
     ("bench waits", "channel/command.rs"),
     ("book verify", "book.rs"),
+    ("config explain", "operate.rs"),
     ("demo", "../suite/outcome.rs"),
     ("doctor", "doctor.rs"),
     ("engine replay", "engine.rs"),
+    ("explain", "operate.rs"),
     ("export", "recorded.rs"),
     ("feed replay", "feed.rs"),
     ("fix decode", "fix_tools.rs"),
@@ -74,7 +76,7 @@ fn the_json_of_every_verb_that_prints_it_is_checked() {
 fn find(words: &[&str], found: &mut Vec<String>) {
     let mut command = Command::new(TAUT);
     command.args(words).arg("--help");
-    let outcome = Demo::spawn(command).finish();
+    let outcome = Demo::answer(command);
     outcome.expect_code(0);
     if outcome.stdout.lines().any(|line| line.trim_start().starts_with("--json")) {
         found.push(words.join(" "));

@@ -959,7 +959,8 @@ fn a_day_ends_once_and_a_snapshot_says_what_it_was() {
     until("a new day", DEADLINE, is_begun);
     assert_eq!(held("quantity"), quantities);
     let file = gateway.stderr_line("a snapshot", |line| {
-        line.split_once("settled, see ").map(|(_, file)| file.to_owned())
+        let (_, file) = line.split_once("settled, see ")?;
+        Some(file.trim_end_matches('"').to_owned())
     });
     let snapshot = std::fs::read_to_string(&file).expect("a snapshot");
     let snapshot: Value = serde_json::from_str(&snapshot).expect("JSON");

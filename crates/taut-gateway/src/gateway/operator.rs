@@ -32,13 +32,21 @@ impl<C: Client, F: FeedHandler, K: Kernel, O: Observer, H: OrderHandler>
     /// # Errors
     /// When they cannot be cancelled.
     pub fn kill(&mut self, scope: KillScope, cause: KillCause) -> Result<bool, GatewayError> {
+        let is_new = self.kill_untold(scope, cause)?;
+        if is_new {
+            self.core.tell_killed(self.core.clock.now(), Latched { scope, cause });
+        }
+        Ok(is_new)
+    }
+
+    fn kill_untold(&mut self, scope: KillScope, cause: KillCause) -> Result<bool, GatewayError> {
         // Written down with the cancels: nothing is served between the two.
         let is_new = self.core.orders.kill_switch_mut().kill(scope, cause);
         if scope == KillScope::All {
             // Meant for the next gateway too, where this one is ending.
             self.core.orders.set_ending(false);
         }
-        self.cancel_what_was_killed()?;
+        self.cancel_killed(Some(scope))?;
         Ok(is_new)
     }
 
@@ -49,7 +57,7 @@ impl<C: Client, F: FeedHandler, K: Kernel, O: Observer, H: OrderHandler>
     /// # Errors
     /// When they cannot be cancelled.
     pub fn begin_end(&mut self) -> Result<(), GatewayError> {
-        if !self.core.orders.is_ending() && self.kill(KillScope::All, KillCause::Command)? {
+        if !self.core.orders.is_ending() && self.kill_untold(KillScope::All, KillCause::Command)? {
             self.core.orders.set_ending(true);
         }
         Ok(())
@@ -58,12 +66,23 @@ impl<C: Client, F: FeedHandler, K: Kernel, O: Observer, H: OrderHandler>
     /// Lets the next gateway trade that takes up this one's journal, unless everything was killed.
     pub fn complete_end(&mut self) {
         if self.core.orders.is_ending() {
-            self.revive(KillScope::All);
+            self.revive_untold(KillScope::All);
         }
     }
 
     /// Lets new orders of this scope pass again; whether they did not.
     pub fn revive(&mut self, scope: KillScope) -> bool {
+        let was_killed = self.revive_untold(scope);
+        if was_killed {
+            let Core { told, clock, instruments, .. } = &mut self.core;
+            if let Some(told) = told {
+                told.revived(clock.now(), scope, instruments);
+            }
+        }
+        was_killed
+    }
+
+    fn revive_untold(&mut self, scope: KillScope) -> bool {
         let utc = self.core.clock.utc_at(self.core.clock.now());
         self.core.orders.revive(utc, scope)
     }
@@ -100,8 +119,18 @@ impl<C: Client, F: FeedHandler, K: Kernel, O: Observer, H: OrderHandler>
     }
 
     pub(super) fn cancel_what_was_killed(&mut self) -> Result<(), GatewayError> {
-        let utc = self.core.clock.utc_at(self.core.clock.now());
+        self.cancel_killed(None)
+    }
+
+    /// The same, with a scope of which is said elsewhere that it is killed.
+    fn cancel_killed(&mut self, told: Option<KillScope>) -> Result<(), GatewayError> {
+        let now = self.core.clock.now();
+        let utc = self.core.clock.utc_at(now);
         while let Some(scope) = self.core.orders.poll_killed(utc) {
+            let latched = self.kill_switch().latched().find(|it| it.scope == scope);
+            if let Some(latched) = latched.filter(|_| told != Some(scope)) {
+                self.core.tell_killed(now, latched);
+            }
             self.cancel_all(&scope.into())?;
         }
         Ok(())
@@ -141,7 +170,11 @@ impl<C: Client, F: FeedHandler, K: Kernel, O: Observer, H: OrderHandler>
     /// back at once attaches behind it.
     pub fn hand_over_of_the_gone(&mut self) {
         while let Some((from, to)) = self.core.client.poll_hand_over() {
-            self.hand_over(from, to);
+            let count = self.hand_over(from, to);
+            let Core { told, clock, .. } = &mut self.core;
+            if let Some(told) = told.as_mut().filter(|_| count > 0) {
+                told.handed_over(clock.now(), count, from, to);
+            }
         }
     }
 

@@ -14,7 +14,7 @@ use crate::service::protocol::{
     BookLines, ControlReply, ControlRequest, InstrumentLine, LimitLine, OrderLine, PositionLine,
 };
 
-/// How long a gateway may take with a reply.
+/// How long a gateway may take with a reply, where nobody says otherwise.
 const REPLY: Nanos = Nanos::from_secs(5);
 
 /// Where a gateway of this name listens: in the user's runtime folder, or else in the folder for
@@ -43,6 +43,9 @@ fn socket_folder() -> PathBuf {
 pub struct ControlClient {
     channel: Channel,
     name: String,
+    patience: Nanos,
+    /// Replies that did not come in time, and are still to come.
+    late: u32,
 }
 
 impl ControlClient {
@@ -58,7 +61,8 @@ impl ControlClient {
                 path.display()
             ))
         })?;
-        Ok(Self { channel: Channel::new(socket), name: name.to_owned() })
+        let (channel, name) = (Channel::new(socket), name.to_owned());
+        Ok(Self { channel, name, patience: REPLY, late: 0 })
     }
 
     /// The names of the gateways that listen where their path is not set, in order. One that was
@@ -77,6 +81,18 @@ impl ControlClient {
         names
     }
 
+    /// How long each part of a reply is waited for from now on; 5 s before that.
+    pub const fn set_patience(&mut self, patience: Nanos) {
+        self.patience = patience;
+    }
+
+    /// Whether something that was asked has no answer yet: it did not come in time. Nothing else is
+    /// asked before it is there.
+    #[must_use]
+    pub const fn is_waiting(&self) -> bool {
+        self.late > 0
+    }
+
     /// Asks, and takes the first reply with its descriptors.
     ///
     /// # Errors
@@ -85,8 +101,21 @@ impl ControlClient {
         &mut self,
         request: &ControlRequest,
     ) -> Result<(ControlReply, Vec<OwnedFd>), RunnerError> {
+        self.catch_up()?;
         self.channel.send(request, &[]).map_err(|_| self.gone())?;
         self.reply()
+    }
+
+    /// Takes the replies that did not come in time, which are no answer to what is asked next.
+    fn catch_up(&mut self) -> Result<(), RunnerError> {
+        while self.late > 0 {
+            match self.channel.receive_within::<ControlReply>(self.patience) {
+                Ok(Incoming::Message(reply, _)) => self.late -= u32::from(!reply.has_more()),
+                Ok(Incoming::Nothing) => return Err(self.too_late()),
+                Ok(Incoming::Gone) | Err(_) => return Err(self.gone()),
+            }
+        }
+        Ok(())
     }
 
     /// Asks, and takes the reply.
@@ -189,15 +218,14 @@ impl ControlClient {
     }
 
     fn reply(&mut self) -> Result<(ControlReply, Vec<OwnedFd>), RunnerError> {
-        match self.channel.receive_within(REPLY) {
+        match self.channel.receive_within(self.patience) {
             Ok(Incoming::Message(ControlReply::Failed { text }, _)) => {
                 Err(RunnerError::Run(format!("gateway '{}': {text}", self.name)))
             }
             Ok(Incoming::Message(reply, fds)) => Ok((reply, fds)),
             Ok(Incoming::Nothing) => {
-                let seconds = REPLY.0 / 1_000_000_000;
-                let text = format!("gateway '{}': no reply within {seconds} s", self.name);
-                Err(RunnerError::Run(text))
+                self.late += 1;
+                Err(self.too_late())
             }
             Ok(Incoming::Gone) | Err(_) => Err(self.gone()),
         }
@@ -210,6 +238,11 @@ impl ControlClient {
 
     pub(super) const fn channel(&self) -> &Channel {
         &self.channel
+    }
+
+    fn too_late(&self) -> RunnerError {
+        let seconds = self.patience.0 as f64 / 1e9;
+        RunnerError::Run(format!("gateway '{}': no reply within {seconds} s", self.name))
     }
 
     fn gone(&self) -> RunnerError {

@@ -326,6 +326,17 @@ impl GatewayFile {
         reading::parsed(keys.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
     }
 
+    /// Whose venue it is at: `taut` for taut's own, or as the venue's table is called.
+    #[must_use]
+    pub const fn venue_name(&self) -> &'static str {
+        match (&self.deribit, &self.binance, &self.okx) {
+            (Some(_), ..) => "deribit",
+            (_, Some(_), _) => "binance",
+            (.., Some(_)) => "okx",
+            (None, None, None) => "taut",
+        }
+    }
+
     /// The instruments, each at its number.
     ///
     /// # Errors

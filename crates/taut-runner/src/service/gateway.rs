@@ -19,8 +19,11 @@ use taut_gateway::{
 use taut_io::{EpollKernel, TapedKernel};
 use taut_ipc::Segment;
 use taut_journal::{Housekeeper, Journal, RECOVERED, State, TURN};
+use taut_log::messages as say;
+use taut_log::{Entry, LogMemory, LogWriter};
 use taut_market_data::FeedHandler;
 use taut_ring::cell::CellWriter;
+use taut_sync::atomic::{AtomicU64, Ordering};
 use taut_sys::{
     Anchoring, Doorbell, MAPPING_WORDS, catch_kill_signals, catch_reload_signals,
     catch_stop_signals, process_id, tape, utc,
@@ -37,16 +40,20 @@ use crate::recording::{Head, Recorder, What};
 use crate::service::connections::{self, Connect, Connections, MarketData};
 use crate::service::file::GatewayFile;
 use crate::service::journal::keep;
-use crate::service::listener::Listener;
+use crate::service::listener::{Listener, Signs};
+use crate::service::manager::Manager;
 use crate::service::place::Place;
 use crate::service::record::RecordKeys;
 use crate::service::recorded::RecordedGateway;
+use crate::service::telling::{Heard, entry};
 use asked::now;
 use strategies::{Attachable, Fused, Memory, Split, Strategies};
 use trading::{Built, Trading};
 
 /// Sockets of the gateway: its feed's, its orders'.
 const SOURCES: usize = 16;
+/// Room for what is said within the time that the listening thread may take to look: 64 KiB.
+const LOG_SLOTS: usize = 1_024;
 
 /// Runs a gateway to which strategies attach, until a stop signal comes or its operator ends it.
 /// `heard` is told once it can be found, what a reload of its settings comes to, and what is wrong
@@ -55,14 +62,14 @@ const SOURCES: usize = 16;
 /// # Errors
 /// [`RunnerError::Settings`] before anything is opened; [`RunnerError::Run`] when it cannot be
 /// opened, or ends.
-pub fn serve(file: &GatewayFile, heard: impl Fn(&str) + Sync) -> Result<(), RunnerError> {
+pub fn serve(file: &GatewayFile, heard: impl Fn(&Entry) + Sync) -> Result<(), RunnerError> {
     serve_split(file, &heard)
 }
 
 /// Nothing of it depends on who calls: it is compiled with this crate, once.
-fn serve_split(file: &GatewayFile, heard: &(dyn Fn(&str) + Sync)) -> Result<(), RunnerError> {
+fn serve_split(file: &GatewayFile, heard: Heard<'_>) -> Result<(), RunnerError> {
     file.check()?;
-    start(file, None, Split, heard)
+    start(file, None, Split, heard, Manager::from_environment())
 }
 
 /// The same with one strategy, which `make` makes, in the thread that trades: no core is crossed on
@@ -74,7 +81,7 @@ pub fn serve_fused<S: Strategy + Send>(
     file: &GatewayFile,
     name: &str,
     make: impl FnOnce(Nanos) -> S,
-    heard: impl Fn(&str) + Sync,
+    heard: impl Fn(&Entry) + Sync,
 ) -> Result<(), RunnerError> {
     file.check()?;
     let strategy = file.strategy(name);
@@ -83,16 +90,17 @@ pub fn serve_fused<S: Strategy + Send>(
         return Err(mistake);
     }
     let owner = strategy.owner();
-    start(file, Some(name), Fused { owner, make }, &heard)
+    start(file, Some(name), Fused { owner, make }, &heard, Manager::from_environment())
 }
 
 fn start(
     file: &GatewayFile,
     fused: Option<&str>,
     strategies: impl Strategies,
-    heard: &(dyn Fn(&str) + Sync),
+    heard: Heard<'_>,
+    manager: Manager,
 ) -> Result<(), RunnerError> {
-    let file = &*file.subscribed(None, heard)?;
+    let file = &*file.subscribed(None, |words| heard(&entry(&say::Instruments {}, words)))?;
     // Before the session's numbers, which are in its folder.
     let journal = file.journal.as_ref().map(|journal| journal.open(&file.instruments()?));
     let journal = journal.transpose()?;
@@ -105,7 +113,17 @@ fn start(
         recorder.begin(TURN);
     }
     let recorder = Cell::new(recorder);
-    let serve = Serve { file, fused, strategies, journal, anchoring, recorder: &recorder, heard };
+    let recorder_of = &recorder;
+    let serve = Serve {
+        file,
+        fused,
+        strategies,
+        journal,
+        anchoring,
+        recorder: recorder_of,
+        heard,
+        manager,
+    };
     let served = connections::connect(file, serve);
     // A gateway that could not be built has left the tape on, and its recording begun.
     tape::end_writing(|_, _| ());
@@ -122,7 +140,7 @@ fn record(
     fused: Option<&str>,
     journal: Option<&Journal>,
     anchoring: &Anchoring,
-    heard: &(dyn Fn(&str) + Sync),
+    heard: Heard<'_>,
 ) -> Result<Recorder, RunnerError> {
     let run = RecordedGateway { file: file.into(), fused: fused.map(str::to_owned) };
     let what = serde_json::to_value(&run).map_err(|error| RunnerError::run("record", error))?;
@@ -135,7 +153,7 @@ fn record(
     if let Some(journal) = journal {
         recorder.note(RECOVERED, &journal.recovered.state.to_bytes())?;
     }
-    heard(&format!("recording in {}", folder.display()));
+    heard(&entry(&say::Recording {}, format!("recording in {}", folder.display())));
     Ok(recorder)
 }
 
@@ -149,7 +167,8 @@ struct Serve<'a, W> {
     anchoring: Anchoring,
     /// Taken once the gateway is built.
     recorder: &'a Cell<Option<Recorder>>,
-    heard: &'a (dyn Fn(&str) + Sync),
+    heard: Heard<'a>,
+    manager: Manager,
 }
 
 impl<W: Strategies> Connect for Serve<'_, W> {
@@ -171,15 +190,17 @@ fn first_number() -> u64 {
 }
 
 /// Says where it is to be found, and by whom.
-fn tell_where(file: &GatewayFile, fused: Option<&str>, heard: impl Fn(&str)) {
+fn tell_where(file: &GatewayFile, fused: Option<&str>, heard: Heard<'_>) {
     if file.is_paper {
-        heard("on paper: orders go to a venue within this process, and none leaves");
+        let words = "on paper: orders go to a venue within this process, and none leaves";
+        heard(&entry(&say::OnPaper {}, words));
     }
     let who = match fused {
         None => "strategies and operators meet".to_owned(),
         Some(name) => format!("'{name}' trades in its thread, operators meet"),
     };
-    heard(&format!("{}: {who} it at {}", file.name, file.control_path().display()));
+    let words = format!("{}: {who} it at {}", file.name, file.control_path().display());
+    heard(&entry(&say::Started {}, words));
 }
 
 /// What a gateway shares with its strategies, and how it is woken.
@@ -188,6 +209,12 @@ struct Shared {
     /// A segment for each strategy that may attach.
     own: Vec<Segment>,
     bell: Doorbell,
+    /// What its thread that trades says, until the other one tells it.
+    log: LogMemory,
+    /// Its rounds of housekeeping.
+    beats: AtomicU64,
+    /// Its number, by which others find it in `/proc`; 0 before it runs.
+    thread: AtomicU64,
 }
 
 impl Shared {
@@ -198,7 +225,9 @@ impl Shared {
             Segment::create("taut-gateway", &Regions::LAYOUT).map_err(|error| failed(&error))?;
         let own = (0..places).map(|_| Segment::create("taut-strategy", &StrategyRegions::LAYOUT));
         let own = own.collect::<Result<_, _>>().map_err(|error| failed(&error))?;
-        Ok(Self { segment, own, bell: doorbell()? })
+        let (log, bell) = (LogMemory::new(LOG_SLOTS), doorbell()?);
+        let [beats, thread] = [0, 0].map(AtomicU64::new);
+        Ok(Self { segment, own, bell, log, beats, thread })
     }
 
     fn places(&self) -> Result<Vec<Place<'_>>, RunnerError> {
@@ -215,7 +244,7 @@ fn run<W: Strategies, F: FeedHandler + Send, H: OrderHandler + Send>(
     serve: Serve<'_, W>,
     connections: Connections<F, H>,
 ) -> Result<(), RunnerError> {
-    let Serve { file, fused, strategies, journal, anchoring, recorder, heard } = serve;
+    let Serve { file, fused, strategies, journal, anchoring, recorder, heard, manager } = serve;
     let failed = |error: &dyn std::fmt::Display| RunnerError::run("shared memory", error);
     let shared = Shared::create(W::PLACES)?;
     let regions = Regions::of(&shared.segment).map_err(|error| failed(&error))?;
@@ -233,9 +262,22 @@ fn run<W: Strategies, F: FeedHandler + Send, H: OrderHandler + Send>(
         EpollKernel::new(SOURCES).map_err(|error| RunnerError::run("the kernel", error))?;
     // The kernel of a run's gateway: one type is compiled once.
     let kernel = TapedKernel::live(kernel);
-    let built = build(&regions, kernel, client, connections, file.is_recorded(), None)?;
-    let running = Running { file, fused, shared: &shared, places, anchoring, clock };
+    let (writer, log) = shared.log.ends().map_err(|error| RunnerError::run("the log", error))?;
+    let how = How { is_taped: file.is_recorded(), log: writer, market: None };
+    let built = build(&regions, kernel, client, connections, how)?;
+    let signs = Signs { log, beats: &shared.beats, manager };
+    let running = Running { file, fused, shared: &shared, places, anchoring, clock, signs };
     running.run(built, journal, recorder.take(), heard)
+}
+
+/// What is other where a gateway is done again.
+struct How<'m> {
+    /// It is recorded, or what was recorded is read.
+    is_taped: bool,
+    /// Where nobody listens it is a silent one: what is said asks the clock for the time, and a
+    /// gateway that is done again asks as often as the first one did.
+    log: LogWriter<'m>,
+    market: Option<SharedRows>,
 }
 
 /// The gateway of these parts, live or replayed.
@@ -244,18 +286,20 @@ fn build<'m, F: FeedHandler + Send + 'm, H: OrderHandler + Send + 'm>(
     kernel: TapedKernel<EpollKernel>,
     (client, slots): (impl Client + Attachable + Send + 'm, Vec<SlotId>),
     connections: Connections<F, H>,
-    is_taped: bool,
-    market: Option<SharedRows>,
+    how: How<'m>,
 ) -> Result<Built<'m>, RunnerError> {
+    let How { is_taped, log, market } = how;
     let (shared_clock, clock) = SharedClock::new(regions)?;
     let clock = if is_taped { clock.taped() } else { clock };
     let Connections { config, market_data, orders: handler, tap } = connections;
     let MarketData { input, handler: feed, backup: feed_backup } = market_data;
     let orders = config.order_address;
     let handlers = (feed, handler);
-    let gateway = Gateway::with_handlers(kernel, &config, clock, input, handlers, client, regions)
-        .and_then(|gateway| gateway.with_observer(Looker { tap, market, ..Looker::default() }))
-        .map_err(|error| trading::failed(error, orders))?;
+    let mut gateway =
+        Gateway::with_handlers(kernel, &config, clock, input, handlers, client, regions)
+            .and_then(|gateway| gateway.with_observer(Looker { tap, market, ..Looker::default() }))
+            .map_err(|error| trading::failed(error, orders))?;
+    gateway.set_log(log);
     Ok(Built { gateway: Box::new(gateway), slots, shared_clock, orders, feed_backup })
 }
 
@@ -269,6 +313,8 @@ struct Running<'a, 'm> {
     anchoring: Anchoring,
     /// Where strategies read the clock.
     clock: CellWriter<'m, MAPPING_WORDS>,
+    /// Of the thread that trades.
+    signs: Signs<'m>,
 }
 
 impl<'m> Running<'_, 'm> {
@@ -277,14 +323,15 @@ impl<'m> Running<'_, 'm> {
         built: Built<'m>,
         journal: Option<Journal>,
         recorder: Option<Recorder>,
-        heard: &(dyn Fn(&str) + Sync),
+        heard: Heard<'_>,
     ) -> Result<(), RunnerError> {
-        let Self { file, fused, shared, places, mut anchoring, mut clock } = self;
-        let Shared { segment, bell, .. } = shared;
+        let Self { file, fused, shared, places, mut anchoring, mut clock, mut signs } = self;
+        let Shared { segment, bell, beats, thread, .. } = shared;
         let path = file.control_path();
         let ((asks, asked), (answers, answered)) = (mpsc::channel(), mpsc::channel());
         let (journal, housekeeper) = journal.map(in_parts).unzip();
         let mut trading = Trading::open(file, built, journal, bell, (asked, answers))?;
+        trading.count_beats(beats);
         if let Some(recorder) = recorder {
             trading.record(recorder);
         }
@@ -309,7 +356,9 @@ impl<'m> Running<'_, 'm> {
             Listener::bind(file, &path, segment, places, bell, (asks, answered), names)?;
         listener.set_fused(fused);
         listener.set_outliers(outliers.as_ref());
+        listener.set_thread(thread);
         tell_where(file, fused, heard);
+        signs.manager.ready();
         thread::scope(|scope| {
             let (trades, over) = mpsc::channel();
             if let Some(housekeeper) = housekeeper {
@@ -321,8 +370,11 @@ impl<'m> Running<'_, 'm> {
             let (number, numbered) = mpsc::channel();
             let trading = scope.spawn(move || {
                 let _trades: Sender<()> = trades;
+                let own = this_thread();
+                // Relaxed: nothing else is published by it.
+                thread.store(own.into(), Ordering::Relaxed);
                 // Nobody listens where nobody looks.
-                let _ = number.send(this_thread());
+                let _ = number.send(own);
                 trading.run()
             });
             let (looked_at, unwatched) = mpsc::channel::<()>();
@@ -336,7 +388,7 @@ impl<'m> Running<'_, 'm> {
                 });
             }
             let anchor = || clock.set(&anchoring.renew().to_words());
-            let listened = listener.run(anchor, || trading.is_finished(), &mut |what| heard(what));
+            let listened = listener.run(anchor, || trading.is_finished(), &mut signs, heard);
             // Its failure is the cause, where both fail.
             let traded = trading.join().unwrap_or_else(|_| {
                 Err(RunnerError::Run("the gateway's thread panicked".to_owned()))
@@ -344,8 +396,9 @@ impl<'m> Running<'_, 'm> {
             drop(looked_at);
             let copied = joined(copying, "drop_copy");
             let read = joined(reading, "drop_copy_reader");
+            listener.tell_log(&mut signs, heard);
             if let Ok(how) = &traded {
-                heard(how);
+                heard(&entry(&say::Ended {}, how));
             }
             traded.and(listened).and(copied).and(read)
         })
@@ -368,3 +421,6 @@ fn joined(
         Err(_) => Err(RunnerError::Run(format!("the thread of {name} panicked"))),
     }
 }
+
+#[cfg(test)]
+mod tests;

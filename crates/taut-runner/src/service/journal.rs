@@ -8,10 +8,12 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use taut_journal::{Durability, Housekeeper, Journal, Settings, State};
+use taut_log::messages::JournalTrouble;
 use taut_types::{ContractKind, Instrument, Lots, Nanos};
 
 use crate::error::RunnerError;
 use crate::mistakes::Mistake;
+use crate::service::telling::{Heard, entry};
 use crate::service::whole_file::write_whole;
 
 /// From one turn of housekeeping to the next.
@@ -174,7 +176,7 @@ fn write_instruments(file: &Path, lines: &[String]) -> Result<(), String> {
 }
 
 /// Keeps a journal until its writer's thread is over: `over` has lost its other end then.
-pub fn keep(mut housekeeper: Housekeeper, over: &Receiver<()>, tell: &(dyn Fn(&str) + Sync)) {
+pub fn keep(mut housekeeper: Housekeeper, over: &Receiver<()>, heard: Heard<'_>) {
     let mut was_well = true;
     loop {
         let is_over = over.recv_timeout(TURN) != Err(RecvTimeoutError::Timeout);
@@ -182,7 +184,7 @@ pub fn keep(mut housekeeper: Housekeeper, over: &Receiver<()>, tell: &(dyn Fn(&s
         if let Err(error) = turned
             && was_well
         {
-            tell(&format!("the order journal: {error}"));
+            heard(&entry(&JournalTrouble {}, format!("the order journal: {error}")));
         }
         was_well = turned.is_ok();
         if is_over {

@@ -6,14 +6,17 @@ mod reloading;
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
-use std::sync::mpsc::{Receiver, Sender};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 use std::time::Duration;
 
-use taut_gateway::{DropCopyNews, OpenOrder, Owner, Regions, Views};
+use taut_gateway::{DropCopyNews, GatewayCounters, OpenOrder, Owner, Regions, Views};
 use taut_ipc::Segment;
 use taut_lat::{PathSnapshot, Stage};
+use taut_log::messages as say;
+use taut_log::{Entry, LogReader, Message};
 use taut_market_data::Staleness;
 use taut_oms::{Balance, Latched, PositionKey, PositionReport};
+use taut_sync::atomic::{AtomicU64, Ordering};
 use taut_sys::{
     ControlListener, Doorbell, Wait, monotonic, process_id, reload_requests, stop_requests, utc,
     wait_readable,
@@ -26,6 +29,7 @@ use crate::outliers::OutlierWatch;
 use crate::service::explain::when_gone_words;
 use crate::service::file::GatewayFile;
 use crate::service::listener::parts::in_parts;
+use crate::service::manager::Manager;
 use crate::service::names::Names;
 use crate::service::place::Place;
 use crate::service::protocol::{
@@ -35,12 +39,17 @@ use crate::service::protocol::{
 };
 use crate::service::reloading::Reloading;
 use crate::service::rules::Rules;
-use crate::service::threads::{Answer, BookPicture, Command, Glance, Numbered, Picture, UNASKED};
+use crate::service::telling::{Heard, entry};
+use crate::service::threads::{
+    About, Answer, BookPicture, Command, Glance, Numbered, Picture, UNASKED,
+};
 
 /// How often the clock is anchored and signals are looked at.
 const LOOK: Nanos = Nanos::from_millis(100);
 /// How long the trading thread may take with an answer.
-const ANSWER: Duration = Duration::from_secs(2);
+const ANSWER: Nanos = Nanos::from_secs(2);
+/// How often it is looked for the answer to who only looks.
+const ANSWER_STEP: Nanos = Nanos::from_micros(200);
 /// Connections at one time, beside those of strategies.
 const CONNECTIONS_MAX: usize = 64;
 
@@ -86,9 +95,28 @@ pub struct Listener<'a> {
     /// A reload that waits for the venue's definitions.
     reloading: Option<Reloading>,
     /// What is to be told to people.
-    told: Vec<String>,
+    told: Vec<Entry>,
     /// Who keeps the worst orders.
     outliers: Option<&'a OutlierWatch>,
+    /// The number of the thread that trades; 0 before it runs.
+    thread: Option<&'a AtomicU64>,
+}
+
+/// What the trading thread shows of itself, and who wants to know.
+#[derive(Debug)]
+pub struct Signs<'a> {
+    /// What it says.
+    pub log: LogReader<'a>,
+    /// Its rounds of housekeeping.
+    pub beats: &'a AtomicU64,
+    pub manager: Manager,
+}
+
+impl Signs<'_> {
+    fn look(&mut self, now: Nanos) {
+        // Relaxed: it is only looked whether it counts.
+        self.manager.look(now, self.beats.load(Ordering::Relaxed));
+    }
 }
 
 impl<'a> Listener<'a> {
@@ -132,6 +160,7 @@ impl<'a> Listener<'a> {
             reloading: None,
             told: Vec::new(),
             outliers: None,
+            thread: None,
         })
     }
 
@@ -145,29 +174,45 @@ impl<'a> Listener<'a> {
         self.outliers = outliers;
     }
 
-    /// Listens until the trading thread `is_over`; `anchor` renews the clock, `heard` is told what
-    /// is for people.
+    /// There stands the number of the thread that trades.
+    pub const fn set_thread(&mut self, thread: &'a AtomicU64) {
+        self.thread = Some(thread);
+    }
+
+    /// Listens until the trading thread `is_over`; `anchor` renews the clock, `signs` are those of
+    /// that thread, `heard` is told what is for people.
     pub fn run(
         &mut self,
         mut anchor: impl FnMut(),
         is_over: impl Fn() -> bool,
-        heard: &mut impl FnMut(&str),
+        signs: &mut Signs<'_>,
+        heard: Heard<'_>,
     ) -> Result<(), RunnerError> {
+        let mut is_told_stopping = false;
         while !is_over() {
             anchor();
             if stop_requests() > 0 && !self.is_stopping {
                 self.stop();
             }
+            if self.is_stopping && !std::mem::replace(&mut is_told_stopping, true) {
+                signs.manager.stopping();
+            }
             if self.reloading.is_none() && self.reloads != reload_requests() {
                 self.reloads = reload_requests();
+                signs.manager.reloading(monotonic());
                 // It is told what came of it below.
                 let _ = self.reload();
             }
             self.go_on_reloading();
+            if self.reloading.is_none() {
+                signs.manager.reloaded();
+            }
             while let Ok((_, answer)) = self.answers.try_recv() {
                 self.hear(&answer);
             }
-            self.told.drain(..).for_each(|line| heard(&line));
+            self.tell_log(signs, heard);
+            signs.manager.set_status(self.status_line());
+            signs.look(monotonic());
             let mut fds: Vec<BorrowedFd<'_>> = vec![self.listener.as_fd()];
             fds.extend(self.connections.iter().map(|it| it.channel.socket().as_fd()));
             fds.extend(self.reloading.as_ref().map(Reloading::fd));
@@ -185,6 +230,35 @@ impl<'a> Listener<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Tells what the trading thread said, and what was told here.
+    pub fn tell_log(&mut self, signs: &mut Signs<'_>, heard: Heard<'_>) {
+        // From the trading thread's clock, which is the monotonic one.
+        let since = utc() - monotonic();
+        let instruments = &self.instruments;
+        let symbol = |id: InstrumentId| {
+            let found = instruments.iter().find(|it| it.id() == id);
+            found.map(|it| it.symbol().to_string())
+        };
+        while let Some(entry) = signs.log.poll(|at| at + since, symbol) {
+            heard(&entry);
+        }
+        self.told.drain(..).for_each(|entry| heard(&entry));
+    }
+
+    /// How it is, in a few words.
+    fn status_line(&self) -> String {
+        let counters = Regions::of(self.segment).map(|it| GatewayCounters::load(it.gateway));
+        let counters = counters.unwrap_or_default();
+        let is = |word: u64| if word == 0 { "down" } else { "up" };
+        let books = if counters.live == 0 { "stale" } else { "sound" };
+        let count = self.instruments.len();
+        format!("orders {}, books {books}, {count} instruments", is(counters.logged_on))
+    }
+
+    fn tell<M: Message>(&mut self, message: &M, words: impl Into<String>) {
+        self.told.push(entry(message, words));
     }
 
     fn stop(&mut self) {
@@ -209,7 +283,10 @@ impl<'a> Listener<'a> {
                 }
                 Err(error) => {
                     if !std::mem::replace(&mut self.cannot_accept, true) {
-                        self.told.push(format!("control socket: {error}; trying again"));
+                        self.tell(
+                            &say::CannotAccept {},
+                            format!("control socket: {error}; trying again"),
+                        );
                     }
                     taut_sys::sleep(LOOK);
                     return;
@@ -243,8 +320,9 @@ impl<'a> Listener<'a> {
         let Connection { place, .. } = self.connections.remove(at);
         if let Some(place) = place {
             let _ = self.ask(Command::Detach(place));
-            if let Some(place) = self.places.get_mut(place) {
-                place.strategy = None;
+            let left = self.places.get_mut(place).and_then(|place| place.strategy.take());
+            if let Some(name) = left {
+                self.tell(&say::StrategyLeft {}, format!("strategy '{name}' has left"));
             }
         }
     }
@@ -254,15 +332,18 @@ impl<'a> Listener<'a> {
         let place = match answer {
             Answer::Dropped(place) => *place,
             Answer::Rolled(picture) => return self.day_ended(picture),
-            Answer::Told(line) => return self.told.push(line.clone()),
+            Answer::Told(About::Positions, line) => {
+                return self.tell(&say::PositionsDiffer {}, line);
+            }
+            Answer::Told(About::Recording, line) => return self.tell(&say::RecordingFull {}, line),
             _ => return,
         };
         if let Some(name) = self.end_attachment(place) {
             let words = self.file.strategy(&name).and_then(when_gone_words);
             let orders = words.unwrap_or_else(|| "its orders are cancelled".to_owned());
-            self.told.push(format!(
-                "strategy '{name}' left its replies unread and was dropped; {orders}"
-            ));
+            let words =
+                format!("strategy '{name}' left its replies unread and was dropped; {orders}");
+            self.tell(&say::StrategyDropped {}, words);
             *self.dropped.entry(name).or_default() += 1;
         }
     }
@@ -271,20 +352,20 @@ impl<'a> Listener<'a> {
     fn day_ended(&mut self, picture: &Picture) {
         let positions = picture.positions.len();
         let Some(folder) = &self.file.risk.snapshot_folder else {
-            return self.told.push(format!("the day is over: {positions} positions settled"));
+            let words = format!("the day is over: {positions} positions settled");
+            return self.tell(&say::DayEnded {}, words);
         };
         let snapshot = self.snapshot(picture);
         let path = snapshot.path_in(folder);
         let written = std::fs::create_dir_all(folder).and_then(|()| snapshot.write(&path));
         let path = path.display();
-        self.told.push(match written {
-            Ok(()) => format!("the day is over: {positions} positions settled, see {path}"),
+        let words = format!("the day is over: {positions} positions settled");
+        match written {
+            Ok(()) => self.tell(&say::DayEnded {}, format!("{words}, see {path}")),
             Err(error) => {
-                format!(
-                    "the day is over: {positions} positions settled; no snapshot: {path}: {error}"
-                )
+                self.tell(&say::NoSnapshot {}, format!("{words}; no snapshot: {path}: {error}"));
             }
-        });
+        }
     }
 
     fn snapshot(&self, picture: &Picture) -> Snapshot {
@@ -317,17 +398,36 @@ impl<'a> Listener<'a> {
     fn ask(&mut self, command: Command) -> Result<Answer, String> {
         let number = self.asked + 1;
         self.asked = number;
+        let only_looks = command.only_looks();
         self.asks.send((number, command)).map_err(|_| "the gateway is ending".to_owned())?;
-        self.bell.ring();
+        // A thread that spins makes no system call for who only looks: its next round of
+        // housekeeping is at most a millisecond away, and its answer wakes nobody. One that sleeps
+        // is woken, as by a packet.
+        if !only_looks || self.file.waits() == Wait::Block {
+            self.bell.ring();
+        }
+        let deadline = monotonic() + ANSWER;
         loop {
-            match self.answers.recv_timeout(ANSWER) {
+            let next = match self.answers.try_recv() {
+                Err(TryRecvError::Empty) if only_looks && monotonic() < deadline => {
+                    taut_sys::sleep(ANSWER_STEP);
+                    continue;
+                }
+                Err(TryRecvError::Empty) if !only_looks => {
+                    let left = deadline.since(monotonic()).0.max(0).unsigned_abs();
+                    self.answers.recv_timeout(Duration::from_nanos(left)).ok()
+                }
+                other => other.ok(),
+            };
+            match next {
                 // To one that was given up, or to none.
-                Ok((other, answer)) if other != number => self.hear(&answer),
-                Ok((_, Answer::Failed(text))) => return Err(text),
-                Ok((_, answer)) => return Ok(answer),
-                Err(_) => {
+                Some((other, answer)) if other != number => self.hear(&answer),
+                Some((_, Answer::Failed(text))) => return Err(text),
+                Some((_, answer)) => return Ok(answer),
+                None => {
+                    let seconds = ANSWER.0 / 1_000_000_000;
                     return Err(format!(
-                        "the gateway did not answer within {ANSWER:?}; what was asked for may \
+                        "the gateway did not answer within {seconds} s; what was asked for may \
                          still be done"
                     ));
                 }
@@ -473,6 +573,7 @@ impl<'a> Listener<'a> {
         if let Some(connection) = self.connections.get_mut(at) {
             connection.place = Some(vacant);
         }
+        self.tell(&say::StrategyAttached {}, format!("strategy '{name}' is attached"));
         let place = self.places.get(vacant).ok_or("the place is gone")?;
         let fds =
             [self.segment.as_fd(), place.segment.as_fd(), self.bell.as_fd(), place.bell.as_fd()];
@@ -532,7 +633,8 @@ impl<'a> Listener<'a> {
         match self.ask(Command::HandOver(of, heir)) {
             Ok(Answer::HandedOver(0)) => Err(format!("'{from}' has no open order")),
             Ok(Answer::HandedOver(count)) => {
-                self.told.push(format!("{count} open orders of '{from}' are those of '{to}' now"));
+                let words = format!("{count} open orders of '{from}' are those of '{to}' now");
+                self.tell(&say::HandedOver {}, words);
                 Ok(vec![ControlReply::Done])
             }
             Ok(_) => Ok(Vec::new()),
@@ -571,6 +673,9 @@ impl<'a> Listener<'a> {
         ControlReply::Status(Box::new(Status {
             name: self.file.name.clone(),
             process: process_id(),
+            // Relaxed: nothing else is read by it.
+            thread: self.thread.map_or(0, |it| it.load(Ordering::Relaxed) as u32),
+            venue: self.file.venue_name().to_owned(),
             up_seconds: monotonic().since(self.started).0.unsigned_abs() / 1_000_000_000,
             order_entry: glance.order_entry,
             order_address: address.inet().map_or_else(String::new, |it| it.to_string()),

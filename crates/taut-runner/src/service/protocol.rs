@@ -196,6 +196,19 @@ pub enum ControlReply {
     },
 }
 
+impl ControlReply {
+    /// Whether another part of the same answer follows.
+    pub(super) const fn has_more(&self) -> bool {
+        matches!(
+            self,
+            Self::Observed { more: true, .. }
+                | Self::Limits { more: true, .. }
+                | Self::Orders { more: true, .. }
+                | Self::Positions { more: true, .. }
+        )
+    }
+}
+
 /// A book at one moment: pairs of a price, in units of 1e-9, and lots, best first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BookLines {
@@ -243,8 +256,14 @@ pub struct Status {
     pub name: String,
     /// Its process.
     pub process: u32,
+    /// The number of the thread that trades, as in `/proc/PROCESS/task`; 0 before it runs.
+    #[serde(default)]
+    pub thread: u32,
     /// How long it has run, in whole seconds.
     pub up_seconds: u64,
+    /// Whose venue it is at: `taut` for taut's own, or `deribit`, `binance`, `okx`.
+    #[serde(default)]
+    pub venue: String,
     /// Whether orders can be sent.
     pub order_entry: bool,
     /// Where orders go, or are to go.

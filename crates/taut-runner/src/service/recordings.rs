@@ -3,12 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use taut_log::Entry;
+use taut_log::messages::RecordingEnded;
 use taut_types::Instrument;
 use taut_venue::flow::{FileError, ReplayFlow, ReplayHead};
 use taut_venue::{Flow, Speed, VenueConfig};
 
 use crate::error::RunnerError;
-use crate::stderr;
+use crate::service::telling::entry;
 
 /// A recording that is the market of an instrument, in the crowd's place.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -207,12 +209,12 @@ impl<'f> Playing<'f> {
 
     /// Says which recordings came to their ends since the last time. `ends` knows how often that of
     /// a place did.
-    pub(super) fn tell_ends(&mut self, ends: impl Fn(usize) -> u64) {
+    pub(super) fn tell_ends(&mut self, ends: impl Fn(usize) -> u64, heard: impl Fn(&Entry)) {
         for played in &mut self.0 {
             let times = ends(played.place);
             if times > played.told {
                 played.told = times;
-                stderr::tell(&played.settings.end(times));
+                heard(&entry(&RecordingEnded {}, played.settings.end(times)));
             }
         }
     }

@@ -82,8 +82,17 @@ pub enum Answer {
     /// Unasked: the strategy of this place was dropped because it left its replies unread.
     Dropped(usize),
     /// Unasked: a line for whoever runs the gateway.
-    Told(String),
+    Told(About, String),
     Failed(String),
+}
+
+/// What a line is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum About {
+    /// What comparing positions with the venue's came to.
+    Positions,
+    /// The recording of what it hears.
+    Recording,
 }
 
 /// A book at one moment.

@@ -8,6 +8,8 @@ use std::thread;
 use serde::{Deserialize, Serialize};
 use taut_fix::{CompId, Now};
 use taut_io::{EpollKernel, Kernel};
+use taut_log::Entry;
+use taut_log::messages::VenueListens;
 use taut_sys::{
     Address, DatagramOptions, Socket, StreamOptions, catch_stop_signals, monotonic, process_id,
     stop_requests, utc,
@@ -18,15 +20,16 @@ use taut_venue::{FeedOutput, Observer, Venue, VenueSockets};
 use crate::error::RunnerError;
 use crate::feed::sender_to;
 use crate::mistakes::{self, FileSettings, Mistake};
+use crate::service::manager::Manager;
 use crate::service::member_copies::MemberCopyKeys;
 use crate::service::recordings::{self, Playing, RecordingSeen, RecordingSettings, Recordings};
+use crate::service::telling::{entry, tell_not_served};
 use crate::service::venue_control::{VenueControl, VenueReply, VenueRequest};
 use crate::service::venue_state::{VenueBook, VenueState};
 use crate::settings::{
     InstrumentSettings, Settings, Simulator, build_fees, build_instruments, comp_id,
 };
 use crate::simulator;
-use crate::stderr;
 
 /// A venue's file with every key, for people to start from.
 pub const VENUE_SAMPLE: &str = include_str!("venue.toml");
@@ -179,12 +182,12 @@ impl VenueFile {
     }
 }
 
-/// Runs a venue until a stop signal comes. `ready` is called once it takes orders.
+/// Runs a venue until a stop signal comes. `heard` is told once it takes orders, and how it fares.
 ///
 /// # Errors
 /// [`RunnerError::Settings`] before anything is opened; [`RunnerError::Run`] when it cannot be
 /// opened, or fails.
-pub fn serve_venue(file: &VenueFile, ready: impl FnOnce(&str)) -> Result<(), RunnerError> {
+pub fn serve_venue(file: &VenueFile, heard: impl Fn(&Entry)) -> Result<(), RunnerError> {
     file.check()?;
     catch_stop_signals().map_err(|error| RunnerError::run("signals", error))?;
     let mut control = file.name.as_deref().map(VenueControl::bind).transpose()?;
@@ -195,7 +198,11 @@ pub fn serve_venue(file: &VenueFile, ready: impl FnOnce(&str)) -> Result<(), Run
     let venue = venue.with_observer(copies.unwrap_or_default());
     let mut venue = venue.map_err(|error| RunnerError::Run(format!("the venue: {error}")))?;
     let (name, count) = (&file.comp_id, file.instruments.len());
-    ready(&format!("{name}: {count} instruments, orders at {orders}"));
+    let words = format!("{name}: {count} instruments, orders at {orders}");
+    heard(&entry(&VenueListens {}, words));
+    let mut manager = Manager::from_environment();
+    manager.ready();
+    let mut turns = 0;
     // A crowd of no commands rests.
     venue.start_flow(monotonic());
     let mut playing = Playing::new(&file.recordings, &file.names());
@@ -205,8 +212,10 @@ pub fn serve_venue(file: &VenueFile, ready: impl FnOnce(&str)) -> Result<(), Run
         while stop_requests() == 0 && is_copying() {
             let now = Now { mono: monotonic(), utc: utc() };
             let worked = venue.poll(now);
+            turns += 1;
+            manager.look(now.mono, turns);
             venue.observer_mut().hand_over();
-            playing.tell_ends(|place| venue.replay_ends(place));
+            playing.tell_ends(|place| venue.replay_ends(place), &heard);
             if let Some(control) = &mut control {
                 let has_crowd = file.flow.commands_per_second > 0 || !file.recordings.is_empty();
                 control.work(now.mono, |request| {
@@ -217,7 +226,8 @@ pub fn serve_venue(file: &VenueFile, ready: impl FnOnce(&str)) -> Result<(), Run
                 venue.wait(monotonic(), WAIT).map_err(|error| failed(&error))?;
             }
         }
-        stderr::tell_not_served("orders", venue.counters().order_connections);
+        manager.stopping();
+        tell_not_served(&heard, "orders", venue.counters().order_connections);
         Ok(())
     })
 }

@@ -14,6 +14,7 @@ mod engine;
 mod feed;
 mod fix;
 mod journal;
+mod log;
 mod risk;
 mod tick;
 mod websocket;
@@ -27,7 +28,7 @@ type Outcome = Result<(), Box<dyn Error>>;
 /// A path: its name, what follows it on the command line, and what it does.
 type HotPath = (&'static str, &'static str, fn(&[&str]) -> Outcome);
 
-const PATHS: [HotPath; 12] = [
+const PATHS: [HotPath; 13] = [
     ("tick", "COUNT [journal]", tick::run),
     ("engine", "COUNT", engine::run),
     ("risk", "check|fill COUNT [INSTRUMENTS]", risk::run),
@@ -36,6 +37,7 @@ const PATHS: [HotPath; 12] = [
     ("binance", "depth|top|trade COUNT", binance::run),
     ("deribit", "decode|book|ticker|okx COUNT", deribit::run),
     ("journal", "COUNT [FOLDER]", journal::run),
+    ("log", "say|hold-back COUNT", log::run),
     ("channel", "ipc|inproc|aeron|lease|zmtp COUNT", channel::run),
     ("aeron", "COUNT", aeron::run),
     ("zmtp", "send|receive COUNT", zmtp::run),
@@ -105,6 +107,8 @@ mod tests {
             "deribit ticker 10",
             "deribit okx 10",
             "journal 10",
+            "log say 10",
+            "log hold-back 20",
             "channel ipc 20",
             "channel inproc 20",
             "channel aeron 20",

@@ -187,4 +187,22 @@ mod tests {
         assert!(Numbers::open(Some(&path)).is_err());
         assert_eq!(std::fs::read(&path).unwrap(), b"something else");
     }
+
+    /// An upgrade keeps state: these bytes are what a file of this format has, whatever this
+    /// version would write.
+    #[test]
+    fn a_file_of_the_first_format_is_taken_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("session");
+        let words: [u64; 3] = [0x0158_4946_7475_6174, 0x0007_fff8, 0x000c_fff3];
+        let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        bytes.resize(4_096, 0);
+        std::fs::write(&path, &bytes).unwrap();
+        let mut numbers = Numbers::open(Some(&path)).unwrap();
+        assert_eq!((numbers.next_outgoing(), numbers.next_incoming()), (7, 12));
+        // It goes on in the same format.
+        numbers.set_next_outgoing(7).unwrap();
+        drop(numbers);
+        assert_eq!(std::fs::read(&path).unwrap(), bytes);
+    }
 }

@@ -4,6 +4,7 @@ use std::sync::mpsc;
 
 use taut_gateway::{OrderHandler, OrderWriter, Owner, Regions, Strategy};
 use taut_journal::{ATTENTION, COMMAND, Frame, HOUSEKEEPING, STATE, State, TURN};
+use taut_log::LogWriter;
 use taut_market_data::FeedHandler;
 use taut_ring::cell::CellWriter;
 use taut_sys::{MAPPING_WORDS, TickMapping};
@@ -12,7 +13,7 @@ use taut_types::Nanos;
 use super::asked::now;
 use super::strategies::{Fused, Memory, Split, Strategies};
 use super::trading::Trading;
-use super::{Shared, build, first_number};
+use super::{How, Shared, build, first_number};
 use crate::error::RunnerError;
 use crate::recording::Command;
 use crate::replayed::Judged;
@@ -41,7 +42,7 @@ pub fn replay<S: Strategy + Send>(
     let file = GatewayFile::from(run.file);
     let builder = Again { file: &file, clock, recovered, replaying };
     match &run.fused {
-        None => connections::connect(&file, builder.with(Split)),
+        None => builder.with_places(),
         Some(name) => {
             let unknown = || RunnerError::Settings(file.unknown_strategy(name));
             let owner: Owner = file.strategy(name).ok_or_else(unknown)?.owner();
@@ -58,6 +59,12 @@ struct Again<'a> {
 }
 
 impl<'a> Again<'a> {
+    /// With places for strategies that come and go. No function of a strategy's type: a gateway of
+    /// every venue is compiled here, and not once more where one is replayed.
+    fn with_places(self) -> Result<(), RunnerError> {
+        connections::connect(self.file, self.with(Split))
+    }
+
     fn with<W: Strategies>(self, strategies: W) -> Builder<'a, W> {
         Builder { again: self, strategies }
     }
@@ -86,7 +93,8 @@ impl<W: Strategies> Connect for Builder<'_, W> {
         let memory = Memory { regions: &regions, own: &shared.own, places: &places };
         let client = strategies.open(&memory, first_number(), now())?;
         let (kernel, market) = (replaying.kernel(), replaying.market.clone());
-        let built = build(&regions, kernel, client, connections, true, market)?;
+        let how = How { is_taped: true, log: LogWriter::silent(), market };
+        let built = build(&regions, kernel, client, connections, how)?;
         // Nobody asks and nobody listens.
         let ((_asks, asked), (answers, _)) = (mpsc::channel(), mpsc::channel());
         let journal = recovered.map(|state| (OrderWriter::Replayed, state));

@@ -11,6 +11,7 @@ use taut_gateway::{
 use taut_journal::{ATTENTION, HOUSEKEEPING, State, TURN};
 use taut_market_data::{Soundness, Source};
 use taut_oms::{KillCause, KillScope};
+use taut_sync::atomic::{AtomicU64, Ordering};
 use taut_sys::{Doorbell, Wait, Waiter, pin_to_cpu, set_timer_slack, tape, utc, wait_readable};
 use taut_types::Nanos;
 
@@ -27,7 +28,9 @@ use crate::service::ended::ended;
 use crate::service::file::GatewayFile;
 use crate::service::journal::JournalKeys;
 use crate::service::resolver::{Moved, follow};
-use crate::service::threads::{Answer, BookPicture, Command, Glance, Numbered, Picture, UNASKED};
+use crate::service::threads::{
+    About, Answer, BookPicture, Command, Glance, Numbered, Picture, UNASKED,
+};
 use crate::service::usage::Usage;
 use crate::settings::build_fees;
 
@@ -90,6 +93,8 @@ pub struct Trading<'a, 'm> {
     recorder: Option<Recorder>,
     /// What nobody is to read there.
     secrets: Vec<Vec<u8>>,
+    /// Rounds of housekeeping, for who looks whether it lives.
+    beats: Option<&'a AtomicU64>,
 }
 
 impl<'a, 'm> Trading<'a, 'm> {
@@ -141,6 +146,7 @@ impl<'a, 'm> Trading<'a, 'm> {
             reloaded: None,
             recorder: None,
             secrets: Vec::new(),
+            beats: None,
             orphans_due: file
                 .journal
                 .as_ref()
@@ -153,6 +159,11 @@ impl<'a, 'm> Trading<'a, 'm> {
     pub fn record(&mut self, mut recorder: Recorder) {
         recorder.end(TURN, true);
         (self.recorder, self.secrets) = (Some(recorder), tape::withheld());
+    }
+
+    /// Its rounds of housekeeping are counted there.
+    pub const fn count_beats(&mut self, beats: &'a AtomicU64) {
+        self.beats = Some(beats);
     }
 
     /// The gateway, to prepare it.
@@ -201,6 +212,10 @@ impl<'a, 'm> Trading<'a, 'm> {
             }
             busy_rounds = 0;
             if self.turn(HOUSEKEEPING, |gateway| gateway.housekeeping())? {
+                if let Some(beats) = self.beats {
+                    // Relaxed: nothing but that it counts is looked at.
+                    beats.fetch_add(1, Ordering::Relaxed);
+                }
                 self.refresh_clock();
                 if self.attended(Self::look_after)? {
                     return Ok(self.how_it_ended());
@@ -281,7 +296,7 @@ impl<'a, 'm> Trading<'a, 'm> {
         if recorder.take_stop() {
             let line = "the recording takes no more: the gateway ends, as [record] when_full = \
                         \"stop\" says";
-            let _ = self.answers.send((UNASKED, Answer::Told(line.to_owned())));
+            let _ = self.answers.send((UNASKED, Answer::Told(About::Recording, line.to_owned())));
             self.answer(Command::Stop);
         }
         Ok(())
@@ -399,7 +414,7 @@ impl<'a, 'm> Trading<'a, 'm> {
         let news = self.differences.news(self.gateway.position_comparisons());
         for line in news {
             // Whoever prints may have to wait for a terminal: the thread that trades does not.
-            let _ = self.answers.send((UNASKED, Answer::Told(line)));
+            let _ = self.answers.send((UNASKED, Answer::Told(About::Positions, line)));
         }
     }
 

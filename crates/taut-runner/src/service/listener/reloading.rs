@@ -6,6 +6,7 @@
 //! patterns mean what they meant, and what the file says of a new instrument is taken as it is.
 
 use taut_gateway::{DropCopyNews, NewInstrument};
+use taut_log::messages as say;
 
 use super::{Listener, tell_names};
 use crate::service::file::{GatewayFile, StrategySettings};
@@ -105,7 +106,7 @@ impl Listener<'_> {
         if file.instruments != self.file.instruments {
             return Err(format!("{silent}: without that no instrument is added"));
         }
-        self.told.push(format!("{silent}; those that are traded stay"));
+        self.tell(&say::NoDefinitions {}, format!("{silent}; those that are traded stay"));
         Ok(file)
     }
 
@@ -166,11 +167,15 @@ impl Listener<'_> {
     }
 
     fn tell_reloaded(&mut self, reloaded: &Reloaded) {
-        self.told.push(match reloaded {
-            Ok(changes) if changes.is_empty() => "reloaded: nothing differs".to_owned(),
-            Ok(changes) => format!("reloaded:\n  {}", changes.join("\n  ")),
-            Err(error) => format!("not reloaded, {error}"),
-        });
+        match reloaded {
+            Ok(changes) if changes.is_empty() => {
+                self.tell(&say::Reloaded {}, "reloaded: nothing differs");
+            }
+            Ok(changes) => {
+                self.tell(&say::Reloaded {}, format!("reloaded: {}", changes.join("; ")));
+            }
+            Err(error) => self.tell(&say::NotReloaded {}, format!("not reloaded, {error}")),
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! The venue that speaks as Binance's spot market.
 
+use taut_log::Entry;
 use taut_web_venue::binance::{Binance, BinanceSettings};
 use taut_web_venue::{BinanceAccountSettings, SymbolSettings};
 
@@ -71,16 +72,17 @@ fn listing(it: &SymbolSettings) -> Listing<'_> {
     }
 }
 
-/// Runs a venue as Binance until a stop signal comes. `ready` is called once it listens.
+/// Runs a venue as Binance until a stop signal comes. `heard` is told once it
+/// listens, and how it fares.
 ///
 /// # Errors
 /// [`RunnerError::Settings`] before anything is opened; [`RunnerError::Run`] when it cannot be
 /// opened, or fails.
 pub fn serve_binance_venue(
     file: &BinanceVenueFile,
-    ready: impl FnOnce(&str),
+    heard: impl Fn(&Entry),
 ) -> Result<(), RunnerError> {
-    file.serve(ready)
+    file.serve(heard)
 }
 
 /// Runs a program that finds a venue of this file in the place of Binance, until it ends; the code
@@ -91,9 +93,9 @@ pub fn serve_binance_venue(
 pub fn serve_captive_binance(
     file: &BinanceVenueFile,
     captive: &Captive,
-    ready: impl FnOnce(&str),
+    heard: impl Fn(&Entry),
 ) -> Result<u8, RunnerError> {
-    file.serve_captive(captive, ready)
+    file.serve_captive(captive, heard)
 }
 
 #[cfg(test)]

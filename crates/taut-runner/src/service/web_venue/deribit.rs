@@ -1,5 +1,6 @@
 //! The venue that speaks as Deribit.
 
+use taut_log::Entry;
 use taut_web_venue::deribit::{Deribit, DeribitSettings};
 use taut_web_venue::{AccountSettings, MarketSettings};
 
@@ -54,16 +55,17 @@ fn listing(it: &MarketSettings) -> Listing<'_> {
     }
 }
 
-/// Runs a venue as Deribit until a stop signal comes. `ready` is called once it listens.
+/// Runs a venue as Deribit until a stop signal comes. `heard` is told once it
+/// listens, and how it fares.
 ///
 /// # Errors
 /// [`RunnerError::Settings`] before anything is opened; [`RunnerError::Run`] when it cannot be
 /// opened, or fails.
 pub fn serve_deribit_venue(
     file: &DeribitVenueFile,
-    ready: impl FnOnce(&str),
+    heard: impl Fn(&Entry),
 ) -> Result<(), RunnerError> {
-    file.serve(ready)
+    file.serve(heard)
 }
 
 /// Runs a program that finds a venue of this file in the place of Deribit, until it ends; the code
@@ -74,9 +76,9 @@ pub fn serve_deribit_venue(
 pub fn serve_captive_deribit(
     file: &DeribitVenueFile,
     captive: &Captive,
-    ready: impl FnOnce(&str),
+    heard: impl Fn(&Entry),
 ) -> Result<u8, RunnerError> {
-    file.serve_captive(captive, ready)
+    file.serve_captive(captive, heard)
 }
 
 #[cfg(test)]

@@ -9,6 +9,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use taut_fix::{CompId, Now};
 use taut_io::EpollKernel;
+use taut_log::Entry;
+use taut_log::messages::VenueListens;
 use taut_net::TlsServerConfig;
 use taut_sys::{
     Address, DatagramOptions, Socket, StreamOptions, catch_stop_signals, monotonic, process_id,
@@ -21,12 +23,13 @@ use taut_web_venue::{Door, DoorConfig, Faults, Faulty, Front};
 
 use crate::error::RunnerError;
 use crate::mistakes::{self, FileSettings, Mistake};
+use crate::service::manager::Manager;
 use crate::service::recordings::{self, Playing, RecordingSeen, RecordingSettings, Recordings};
+use crate::service::telling::{entry, tell_not_served};
 use crate::service::venue::{FlowSettings, run_crowd, state};
 use crate::service::venue_control::{FaultsReport, VenueControl, VenueReply, VenueRequest};
 use crate::service::venue_state::VenueState;
 use crate::service::web_venue::captive::Captive;
-use crate::stderr;
 
 /// How long it sleeps at the most: what it is late with a signal.
 const WAIT: Nanos = Nanos::from_millis(20);
@@ -209,8 +212,8 @@ where
     }
 
     /// Runs it until a stop signal comes.
-    pub(super) fn serve(&self, ready: impl FnOnce(&str)) -> Result<(), RunnerError> {
-        self.serve_until(ready, || Ok(()), |()| Ok((stop_requests() > 0).then_some(())))
+    pub(super) fn serve(&self, heard: impl Fn(&Entry)) -> Result<(), RunnerError> {
+        self.serve_until(heard, || Ok(()), |()| Ok((stop_requests() > 0).then_some(())))
     }
 
     /// Runs it for a program that finds it in the place of the venue, until that ends; the code
@@ -218,7 +221,7 @@ where
     pub(super) fn serve_captive(
         &self,
         captive: &Captive,
-        ready: impl FnOnce(&str),
+        heard: impl Fn(&Entry),
     ) -> Result<u8, RunnerError>
     where
         Self: Clone,
@@ -232,13 +235,13 @@ where
         let (chain, key) = (held.chain.clone(), held.key.clone());
         let tls = Some(TlsKeys { listen: listen.collect(), fix: fix.collect(), chain, key });
         let file = Self { tls, venue_fix, ..self.clone() };
-        file.serve_until(ready, || held.start(), |program| program.ended(stop_signal()))
+        file.serve_until(heard, || held.start(), |program| program.ended(stop_signal()))
     }
 
     /// Runs it until `ended` says with what, which is asked time and again about what `start` gave.
     fn serve_until<S, E>(
         &self,
-        ready: impl FnOnce(&str),
+        heard: impl Fn(&Entry),
         start: impl FnOnce() -> Result<S, RunnerError>,
         mut ended: impl FnMut(&mut S) -> Result<Option<E>, RunnerError>,
     ) -> Result<E, RunnerError> {
@@ -254,13 +257,17 @@ where
         let (web, fix) = addresses.split_at(web.min(addresses.len()));
         let fix =
             if fix.is_empty() { String::new() } else { format!("; FIX at {}", fix.join(", ")) };
-        ready(&format!(
+        let words = format!(
             "{}: {} instruments, {} accounts, at {}{fix}",
             Self::NAME,
             self.instruments.len(),
             self.accounts.len(),
             web.join(", ")
-        ));
+        );
+        heard(&entry(&VenueListens {}, words));
+        let mut manager = Manager::from_environment();
+        manager.ready();
+        let mut turns = 0;
         // A crowd of no commands rests.
         venue.start_flow(monotonic());
         let mut playing = Playing::new(&self.recordings, &names(&self.listings()));
@@ -271,12 +278,15 @@ where
             let now = Now { mono: monotonic(), utc: utc() };
             if now.mono >= looks {
                 looks = now.mono + WAIT;
-                playing.tell_ends(|place| venue.replay_ends(place));
+                turns += 1;
+                manager.look(now.mono, turns);
+                playing.tell_ends(|place| venue.replay_ends(place), &heard);
                 if let Some(end) = ended(&mut started)? {
+                    manager.stopping();
                     for (at, counters) in venue.observer().0.admissions() {
-                        stderr::tell_not_served(at, counters);
+                        tell_not_served(&heard, at, counters);
                     }
-                    stderr::tell_not_served("fix", venue.counters().order_connections);
+                    tell_not_served(&heard, "fix", venue.counters().order_connections);
                     return Ok(end);
                 }
             }
