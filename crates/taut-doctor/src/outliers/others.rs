@@ -23,7 +23,8 @@ pub struct Other {
 }
 
 /// The tasks that had one of these CPUs most between two samples, beside those of the processes
-/// that are named: the most first, five at most. One that had begun and ended meanwhile is not seen.
+/// that are named: the most first, five at most. One that had begun and ended meanwhile is not
+/// seen.
 #[must_use]
 pub fn others(before: &Sample, after: &Sample, cpus: &[usize], own: &[u32]) -> Vec<Other> {
     let mut all: Vec<Other> = after
