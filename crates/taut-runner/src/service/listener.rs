@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use taut_gateway::{DropCopyNews, GatewayCounters, OpenOrder, Owner, Regions, Views};
 use taut_ipc::Segment;
-use taut_lat::{PathSnapshot, Stage};
+use taut_lat::PathSnapshot;
 use taut_log::messages as say;
 use taut_log::{Entry, LogReader, Message};
 use taut_market_data::Staleness;
@@ -34,11 +34,11 @@ use crate::service::names::Names;
 use crate::service::place::Place;
 use crate::service::protocol::{
     BalanceLine, BookLines, ControlReply, ControlRequest, InstrumentLine, LatchLine, LimitLine,
-    OrderLine, PositionLine, ScopeName, Snapshot, StageLine, StaleBook, Status, StrategyLine,
-    VenueClockLine,
+    OrderLine, PositionLine, ScopeName, Snapshot, StaleBook, Status, StrategyLine, VenueClockLine,
 };
 use crate::service::reloading::Reloading;
 use crate::service::rules::Rules;
+use crate::service::stages::stage_lines;
 use crate::service::telling::{Heard, entry};
 use crate::service::threads::{
     About, Answer, BookPicture, Command, Glance, Numbered, Picture, UNASKED,
@@ -410,6 +410,7 @@ impl<'a> Listener<'a> {
         loop {
             let next = match self.answers.try_recv() {
                 Err(TryRecvError::Empty) if only_looks && monotonic() < deadline => {
+                    // PACE: who answers wakes nobody.
                     taut_sys::sleep(ANSWER_STEP);
                     continue;
                 }
@@ -717,19 +718,9 @@ impl<'a> Listener<'a> {
         killed.iter().map(line).collect()
     }
 
-    /// The histograms are in shared memory: the thread that trades does nothing for it.
     fn stages(&self) -> Result<ControlReply, String> {
         let regions = Regions::of(self.segment).map_err(|error| error.to_string())?;
-        let Views { path, round_trip, .. } =
-            Views::new(&regions).map_err(|error| error.to_string())?;
-        let stages = PathSnapshot::of(&path);
-        let single = Stage::ALL.iter().zip(&stages.stages);
-        let mut lines: Vec<_> =
-            single.map(|(stage, of)| StageLine::of(stage.name(), &of.summary())).collect();
-        lines.push(StageLine::of("tick to trade", &stages.tick_to_trade.summary()));
-        lines.push(StageLine::of("less send", &stages.tick_to_send.summary()));
-        lines.push(StageLine::of("order round trip", &round_trip.summary()));
-        Ok(ControlReply::Stages(lines))
+        stage_lines(&regions).map(ControlReply::Stages)
     }
 
     /// They are kept beside the thread that trades, which does nothing for it.
