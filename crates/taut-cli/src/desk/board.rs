@@ -17,7 +17,8 @@ use super::http::Answer;
 use super::lives::Lives;
 use super::runs::Runs;
 use super::tape::Tapes;
-use crate::observed::{Observed, Snapshot};
+use crate::observed::Observed;
+use crate::observed::model::Snapshot;
 
 /// Whose page asked.
 pub type WhoAsked = Handle;

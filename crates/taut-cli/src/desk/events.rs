@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 use serde::Serialize;
 use taut_sys::utc;
 
-use crate::observed::{GatewaySeen, Snapshot, State, Warning};
+use crate::observed::model::{GatewaySeen, Snapshot, State, Warning};
 
 /// Older ones are forgotten.
 const EVENTS_MAX: usize = 500;
@@ -165,7 +165,7 @@ mod tests {
     use taut_runner::service::{LatchLine, StrategyLine};
 
     use super::*;
-    use crate::observed::{Connection, Counter};
+    use crate::observed::model::{Connection, Counter};
 
     fn seen(change: impl FnOnce(&mut GatewaySeen)) -> Snapshot {
         let connection =

@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 
 use serde_json::{Value, json};
 
-use crate::observed::{GatewaySeen, Snapshot, StageTimes, State};
+use crate::observed::model::{GatewaySeen, Snapshot, StageTimes, State};
 
 /// Ten minutes.
 const POINTS_MAX: usize = 600;

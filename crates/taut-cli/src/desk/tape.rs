@@ -4,9 +4,7 @@
 //! gateway does nothing for it.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::mpsc::{
-    self, Receiver, RecvTimeoutError, Sender, SyncSender, TryRecvError,
-};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender, TryRecvError};
 use std::time::Duration;
 
 use serde::Serialize;
@@ -15,7 +13,7 @@ use taut_market_data::{Event, EventKind};
 use taut_runner::service::{ControlClient, InstrumentLine};
 use taut_types::{Qty, Side};
 
-use crate::observed::{GatewaySeen, Snapshot, State};
+use crate::observed::model::{GatewaySeen, Snapshot, State};
 
 /// Trades of a gateway that are kept, of all its instruments.
 const TRADES_MAX: usize = 100;

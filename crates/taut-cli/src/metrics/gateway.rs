@@ -117,9 +117,7 @@ const OF_THREADS: [OfThread; 10] = [
         "How long it could have run, and another task had its CPU, or its control group was stopped.",
         |it| span(it.look.threads[0].waited),
     ),
-    ("thread_sleeps_total", "How often it slept.", |it| {
-        it.look.threads[0].voluntary.to_string()
-    }),
+    ("thread_sleeps_total", "How often it slept.", |it| it.look.threads[0].voluntary.to_string()),
     ("thread_preemptions_total", "How often the CPU was taken from it.", |it| {
         it.look.threads[0].involuntary.to_string()
     }),
@@ -134,9 +132,7 @@ const OF_THREADS: [OfThread; 10] = [
         "How often its control groups were stopped: their quota of CPU time was used up.",
         |it| it.look.throttled.count.to_string(),
     ),
-    ("cgroup_throttled_seconds_total", "How long they were.", |it| {
-        span(it.look.throttled.time)
-    }),
+    ("cgroup_throttled_seconds_total", "How long they were.", |it| span(it.look.throttled.time)),
     ("cpu_stolen_seconds_total", "How long the hypervisor had its CPU.", |it| {
         span(it.machine.cpus[0].stolen)
     }),

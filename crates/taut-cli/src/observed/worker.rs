@@ -207,7 +207,8 @@ impl Worker {
         let path = PathSnapshot::of(&views.path);
         let round_trip = Snapshot::of(&views.round_trip);
         let Some(market) = market else {
-            self.last.totals = Some(Box::new(Totals { status, counters, path, round_trip, thread }));
+            self.last.totals =
+                Some(Box::new(Totals { status, counters, path, round_trip, thread }));
             return Ok(());
         };
         let at = monotonic();

@@ -121,9 +121,8 @@ fn who_has_no_token_sees_the_page_and_no_figure() {
     assert!(get(&address, "/snapshot", &read).body.contains("\"gateways\":"));
 
     // A browser logs on, and is known by its cookie.
-    let log_on = |token: &str, headers: &[(&str, &str)]| {
-        ask("POST", &address, "/login", headers, token)
-    };
+    let log_on =
+        |token: &str, headers: &[(&str, &str)]| ask("POST", &address, "/login", headers, token);
     assert_eq!(log_on("guess-0123456789abcdef", &[]).status, 403);
     assert_eq!(log_on(CONTROL, &[("Origin", "http://evil.example")]).status, 403);
     let logged_on = log_on(CONTROL, &[("Origin", &format!("http://{address}"))]);
@@ -220,7 +219,8 @@ fn what_would_be_open_to_others_does_not_start() {
     let words = format!("read {READ}\n");
     token_file(folder.path(), &words, 0o644);
     refused(&["--token-file", good], "chmod 600");
-    for (words, said) in [("", "no token"), ("admin 0123456789abcdef", "line 1"), ("read x", "line 1")]
+    for (words, said) in
+        [("", "no token"), ("admin 0123456789abcdef", "line 1"), ("read x", "line 1")]
     {
         token_file(folder.path(), words, 0o600);
         refused(&["--token-file", good], said);

@@ -43,7 +43,8 @@ struct Observers {
 impl Observers {
     /// The codes of the warnings in a snapshot of the desk.
     fn of_desk(&self) -> Vec<String> {
-        let said: Value = serde_json::from_str(&get(&self.desk, "/snapshot", &[]).body).expect("JSON");
+        let said: Value =
+            serde_json::from_str(&get(&self.desk, "/snapshot", &[]).body).expect("JSON");
         let gateways = said["gateways"].as_array().into_iter().flatten();
         codes(gateways.map(|gateway| &gateway["warnings"]))
     }
@@ -83,7 +84,8 @@ impl Observers {
 
     /// Holds that each tool names the cause within two seconds of its beginning.
     fn name(&self, cause: &Cause, begin: &mut dyn FnMut() -> Box<dyn FnOnce()>) {
-        let has = |found: &[String]| cause.codes.iter().any(|code| found.iter().any(|it| it == code));
+        let has =
+            |found: &[String]| cause.codes.iter().any(|code| found.iter().any(|it| it == code));
         let of_top = || cause.codes.iter().any(|code| self.of_top().contains(code));
         let tools: [(&str, &dyn Fn() -> bool); 3] = [
             ("desk", &|| has(&self.of_desk())),
@@ -103,7 +105,9 @@ impl Observers {
         let before = self.metric(name);
         let end = begin();
         let begun = Instant::now();
-        until(&format!("{}: {name} says it", cause.name), DEADLINE, || says(before, self.metric(name)));
+        until(&format!("{}: {name} says it", cause.name), DEADLINE, || {
+            says(before, self.metric(name))
+        });
         self.told(cause, name, begun.elapsed());
         if let Some(words) = cause.outlier {
             let begun = Instant::now();
@@ -277,9 +281,7 @@ fn tick_to_send(client: &mut ControlClient) -> Vec<Bucket> {
 
 /// The median of what came between, ns.
 fn median_between(before: &[Bucket], after: &[Bucket]) -> u64 {
-    let was = |lowest: u64| {
-        before.iter().find(|it| it.lowest == lowest).map_or(0, |it| it.count)
-    };
+    let was = |lowest: u64| before.iter().find(|it| it.lowest == lowest).map_or(0, |it| it.count);
     let counts: Vec<_> = after.iter().map(|it| (it.highest, it.count - was(it.lowest))).collect();
     let all: u64 = counts.iter().map(|(_, count)| count).sum();
     let mut seen = 0;
@@ -349,7 +351,9 @@ fn every_observer_attached_changes_no_stage() {
         all[all.len() / 2]
     });
     let ratio = with as f64 / without as f64;
-    println!("tick to send, medians of {TURNS} windows: {without} ns alone, {with} observed: {ratio:.3}");
+    println!(
+        "tick to send, medians of {TURNS} windows: {without} ns alone, {with} observed: {ratio:.3}"
+    );
     assert!(ratio < 1.05, "observers change the stages: {ratio:.3}");
     drop((gateway, venue));
 }
