@@ -173,9 +173,10 @@ fn main() -> ExitCode {
             Ok(count @ 1..) => report("soak", replays::run(&root, &target(&root), count)),
             _ => refuse(count, "`soak replays` takes a number above zero"),
         },
-        ["soak", word, ..] => {
-            refuse(word, "`soak` takes `schedules`, `venues`, `gateway`, `desk`, `observers` or `replays`")
-        }
+        ["soak", word, ..] => refuse(
+            word,
+            "`soak` takes `schedules`, `venues`, `gateway`, `desk`, `observers` or `replays`",
+        ),
         [word, ..] => refuse(word, "see the list of tools"),
     }
 }

@@ -118,7 +118,8 @@ impl Access {
         }
         self.sessions.push_back((Secret::of(&session), role));
         let secure = if self.is_tls { "; Secure" } else { "" };
-        let cookie = format!("{}={session}; Path=/; HttpOnly; SameSite=Strict{secure}", self.cookie);
+        let cookie =
+            format!("{}={session}; Path=/; HttpOnly; SameSite=Strict{secure}", self.cookie);
         Some((role, cookie))
     }
 

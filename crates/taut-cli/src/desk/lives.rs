@@ -35,9 +35,8 @@ pub struct JournalOf {
 /// # Errors
 /// What it must be.
 pub fn journal_of(text: &str) -> Result<JournalOf, String> {
-    let pair = text.split_once('=').filter(|(gateway, folder)| {
-        !gateway.is_empty() && !folder.is_empty()
-    });
+    let pair =
+        text.split_once('=').filter(|(gateway, folder)| !gateway.is_empty() && !folder.is_empty());
     let (gateway, folder) = pair.ok_or("must be GATEWAY=DIR, such as taut=state/journal")?;
     Ok(JournalOf { gateway: gateway.to_owned(), folder: folder.into() })
 }
@@ -191,7 +190,9 @@ impl Orders {
         let Some((order, what, price, lots)) = step(entry) else { return };
         // It is most likely one of the latest.
         let found = self.lives.iter_mut().rev().find(|(it, _)| *it == order);
-        let Some((_, life)) = found.filter(|(_, life)| life.steps.len() < STEPS_MAX) else { return };
+        let Some((_, life)) = found.filter(|(_, life)| life.steps.len() < STEPS_MAX) else {
+            return;
+        };
         let (at_ns, price) = (shown.time.0, price.map(|price| price.to_string()));
         life.steps.push(Step { at_ns, what, price, lots: lots.map(|lots| lots.0) });
     }
@@ -280,7 +281,14 @@ mod tests {
         let steps: Vec<_> = last.steps.iter().map(|it| it.what).collect();
         assert_eq!(
             steps,
-            ["sent", "acknowledged", "change asked for", "changed", "cancel asked for", "cancelled"]
+            [
+                "sent",
+                "acknowledged",
+                "change asked for",
+                "changed",
+                "cancel asked for",
+                "cancelled"
+            ]
         );
         assert_eq!((last.side, last.price.as_deref(), last.lots), ("sell", Some("1.5"), 5));
         let changed = &last.steps[3];

@@ -218,13 +218,7 @@ fn logged_on(access: &mut Access, request: &Request) -> Answer {
 }
 
 /// Takes what a page says over its WebSocket.
-fn listen(
-    io: &mut Io<EpollKernel>,
-    peer: &mut Peer,
-    board: &mut Board,
-    asks: bool,
-    bytes: &[u8],
-) {
+fn listen(io: &mut Io<EpollKernel>, peer: &mut Peer, board: &mut Board, asks: bool, bytes: &[u8]) {
     let (mut rest, now, who) = (bytes, io.now(), peer.wire.stream());
     let mut is_new = false;
     while let Speaks::Live(socket, role) = &mut peer.speaks

@@ -4,9 +4,7 @@
 //! gateway does nothing for it.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::mpsc::{
-    self, Receiver, RecvTimeoutError, Sender, SyncSender, TryRecvError,
-};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender, TryRecvError};
 use std::time::Duration;
 
 use serde::Serialize;

@@ -121,9 +121,8 @@ fn who_has_no_token_sees_the_page_and_no_figure() {
     assert!(get(&address, "/snapshot", &read).body.contains("\"gateways\":"));
 
     // A browser logs on, and is known by its cookie.
-    let log_on = |token: &str, headers: &[(&str, &str)]| {
-        ask("POST", &address, "/login", headers, token)
-    };
+    let log_on =
+        |token: &str, headers: &[(&str, &str)]| ask("POST", &address, "/login", headers, token);
     assert_eq!(log_on("guess-0123456789abcdef", &[]).status, 403);
     assert_eq!(log_on(CONTROL, &[("Origin", "http://evil.example")]).status, 403);
     let logged_on = log_on(CONTROL, &[("Origin", &format!("http://{address}"))]);
@@ -203,9 +202,8 @@ fn what_is_no_request_of_ours_is_refused_and_the_desk_goes_on() {
 fn others_reach_it_over_tls_with_a_token() {
     let folder = tempfile::tempdir().expect("a folder");
     let made = rcgen::generate_simple_self_signed([String::from("127.0.0.1")]).expect("keys");
-    let [chain, key] = ["chain.pem", "key.pem"].map(|name| {
-        folder.path().join(name).to_str().expect("a path").to_owned()
-    });
+    let [chain, key] = ["chain.pem", "key.pem"]
+        .map(|name| folder.path().join(name).to_str().expect("a path").to_owned());
     std::fs::write(&chain, made.cert.pem()).expect("a file");
     std::fs::write(&key, made.signing_key.serialize_pem()).expect("a file");
     let file = tokens(folder.path());
@@ -253,7 +251,8 @@ fn what_would_be_open_to_others_does_not_start() {
     let words = format!("read {READ}\n");
     token_file(folder.path(), &words, 0o644);
     refused(&["--token-file", good], "chmod 600");
-    for (words, said) in [("", "no token"), ("admin 0123456789abcdef", "line 1"), ("read x", "line 1")]
+    for (words, said) in
+        [("", "no token"), ("admin 0123456789abcdef", "line 1"), ("read x", "line 1")]
     {
         token_file(folder.path(), words, 0o600);
         refused(&["--token-file", good], said);

@@ -154,9 +154,13 @@ fn keys_lead_everywhere(browser: &mut Browser) {
     browser.wait("the filter", "document.activeElement?.type === 'search'");
     browser.value("document.activeElement.blur()");
     browser.press(" ");
-    browser.wait("figures that are held", "document.getElementById('foot').textContent.includes('held')");
+    browser.wait(
+        "figures that are held",
+        "document.getElementById('foot').textContent.includes('held')",
+    );
     browser.press(" ");
-    browser.wait("that they go on", "!document.getElementById('foot').textContent.includes('held')");
+    browser
+        .wait("that they go on", "!document.getElementById('foot').textContent.includes('held')");
     // The first stop of the tabulator leads past the head.
     browser.value("document.activeElement.blur()");
     browser.press("Tab");
@@ -244,11 +248,12 @@ fn a_page_is_told_of_a_gateway_that_comes_trades_and_goes() {
     // Its journal tells orders from their first request on.
     let path = format!("/orders/{}", control.replace('/', "%2F"));
     until("an order that was acknowledged", DEADLINE, || {
-        let told: Value =
-            serde_json::from_str(&get(&address, &path, &headers).body).expect("JSON");
+        let told: Value = serde_json::from_str(&get(&address, &path, &headers).body).expect("JSON");
         let orders = told["orders"].as_array().expect("orders").iter();
         let mut steps = orders.filter_map(|order| order["steps"].as_array());
-        steps.any(|steps| steps[0]["what"] == "sent" && steps.iter().any(|it| it["what"] == "acknowledged"))
+        steps.any(|steps| {
+            steps[0]["what"] == "sent" && steps.iter().any(|it| it["what"] == "acknowledged")
+        })
     });
     assert_eq!(get(&address, "/orders/other", &headers).status, 404);
     // One who says the name may kill, and nobody is told more than once.
