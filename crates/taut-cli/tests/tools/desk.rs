@@ -202,9 +202,8 @@ fn what_is_no_request_of_ours_is_refused_and_the_desk_goes_on() {
 fn others_reach_it_over_tls_with_a_token() {
     let folder = tempfile::tempdir().expect("a folder");
     let made = rcgen::generate_simple_self_signed([String::from("127.0.0.1")]).expect("keys");
-    let [chain, key] = ["chain.pem", "key.pem"].map(|name| {
-        folder.path().join(name).to_str().expect("a path").to_owned()
-    });
+    let [chain, key] = ["chain.pem", "key.pem"]
+        .map(|name| folder.path().join(name).to_str().expect("a path").to_owned());
     std::fs::write(&chain, made.cert.pem()).expect("a file");
     std::fs::write(&key, made.signing_key.serialize_pem()).expect("a file");
     let file = tokens(folder.path());

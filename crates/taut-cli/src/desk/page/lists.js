@@ -203,6 +203,12 @@ const TONES = {
   control: "",
 };
 
+/** The kind of an event, which does not change. */
+export function drawKind(cell, row) {
+  if (cell.firstElementChild) return;
+  cell.append(el("span", { class: `badge ${TONES[row.kind] ?? ""}` }, row.kind));
+}
+
 export function events(api) {
   const filter = el("input", {
     type: "search",
@@ -224,10 +230,7 @@ export function events(api) {
       {
         head: "kind",
         left: true,
-        draw(cell, row) {
-          if (!cell.firstElementChild)
-            cell.append(el("span", { class: `badge ${TONES[row.kind] ?? ""}` }, row.kind));
-        },
+        draw: drawKind,
       },
       { head: "what happened", left: true, wrap: true, cell: (row) => row.text },
     ],

@@ -56,7 +56,7 @@ function lifeline() {
             {},
             el("span", { class: "name" }, step.what),
             el("span", { class: "track", "aria-hidden": "true" }, mark),
-            el("span", { class: "took" }, after ? `+${ns(after)}` : clock(step.at_ns / 1e6, true)),
+            el("span", { class: "took" }, `+${ns(after)}`),
             el("span", { class: "until" }, parts.filter(Boolean).join(" ")),
           );
         }),
@@ -139,11 +139,14 @@ export function lives(api) {
       });
       const found = rows.find((row) => row.id === order);
       if (found) kept = found;
-      const shown = order && kept?.id === order ? kept : rows[0];
+      // Until one is picked: the latest with something to tell.
+      const latestLong = rows.find((row) => row.steps.length > 2) ?? rows[0];
+      const shown = order && kept?.id === order ? kept : latestLong;
       list.update(rows, order);
       lineCard.hidden = !shown;
       if (!shown) return;
-      setText(title, `The life of order ${shown.id}: ${shown.standing}`);
+      const at = clock(began(shown) / 1e6, true);
+      setText(title, `The life of order ${shown.id} from ${at}: ${shown.standing}`);
       line.draw(shown, shown.instrument);
     },
   };

@@ -1,6 +1,7 @@
 // All gateways at a glance.
 
 import { clock, count, money, ns, rate, span, timeOf } from "./format.js";
+import { drawKind } from "./lists.js";
 import { el, setText, spark } from "./plots.js";
 import { card, figures, state, table } from "./tables.js";
 
@@ -134,6 +135,7 @@ export function overview(api) {
     columns: [
       { head: "time", left: true, cell: (row) => clock(row.at_ns / 1e6) },
       { head: "gateway", left: true, cell: (row) => row.gateway },
+      { head: "kind", left: true, draw: drawKind },
       { head: "what happened", left: true, wrap: true, cell: (row) => row.text },
     ],
   });
