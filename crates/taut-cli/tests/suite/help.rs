@@ -45,7 +45,7 @@ fn help_names_the_demo_and_every_flag_of_it() {
 fn a_word_that_is_almost_a_command_is_led_to_that_one_alone() {
     let mut command = Command::new(TAUT);
     command.arg("dmo");
-    let outcome = Demo::spawn(command).finish();
+    let outcome = Demo::answer(command);
     outcome.expect_code(2);
     assert!(outcome.stderr.contains("'demo'"), "{}", outcome.stderr);
     assert!(!outcome.stderr.contains("role"), "{}", outcome.stderr);
@@ -59,7 +59,7 @@ fn the_version_is_the_package_s() {
 fn said(arguments: &[&str]) -> String {
     let mut command = Command::new(TAUT);
     command.args(arguments);
-    let outcome = Demo::spawn(command).finish();
+    let outcome = Demo::answer(command);
     outcome.expect_code(0);
     assert_eq!(outcome.stderr, "");
     outcome.expect_nothing_written();

@@ -75,7 +75,7 @@ fn the_json_of_every_verb_that_prints_it_is_checked() {
 fn find(words: &[&str], found: &mut Vec<String>) {
     let mut command = Command::new(TAUT);
     command.args(words).arg("--help");
-    let outcome = Demo::spawn(command).finish();
+    let outcome = Demo::answer(command);
     outcome.expect_code(0);
     if outcome.stdout.lines().any(|line| line.trim_start().starts_with("--json")) {
         found.push(words.join(" "));

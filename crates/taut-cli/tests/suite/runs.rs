@@ -114,7 +114,7 @@ fn a_report_replaces_the_one_before_only_when_told_and_keeps_what_else_is_there(
     fs::write(out.join("mine.txt"), "mine").expect("file");
     let mut command = Command::new(TAUT);
     command.args(["demo", "--ticks", "2000", "--seconds", "0.3", "--out"]).arg(&out);
-    let refused = Demo::spawn(command).finish();
+    let refused = Demo::answer(command);
     refused.expect_refused(2, &["--out", "run.json of another run", "--overwrite"]);
     assert_eq!(fs::read(out.join("run.json")).expect("read"), b"old");
     let mut command = Command::new(TAUT);

@@ -68,7 +68,10 @@ fn long() -> Command {
 
 fn demo(arguments: &[&str]) -> Command {
     let mut command = Command::new(TAUT);
-    command.args(["demo", "--json", "--out", "report"]).args(SLOW).args(arguments);
+    command
+        .args(["demo", "--json", "--out", "report", "--wait", "block"])
+        .args(SLOW)
+        .args(arguments);
     command
 }
 

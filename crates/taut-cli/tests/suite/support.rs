@@ -29,7 +29,8 @@ pub struct Demo {
     mark: String,
     directory: TempDir,
     shared_memory_before: Vec<String>,
-    _turn: Turn,
+    /// Of what may start processes that spin.
+    _turn: Option<Turn>,
 }
 
 impl Demo {
@@ -58,8 +59,22 @@ impl Demo {
     }
 
     /// As [`Demo::spawn`], with these streams instead of files.
-    pub fn spawn_with(mut command: Command, out: Option<Stdio>, err: Option<Stdio>) -> Self {
-        let turn = Turn::take();
+    pub fn spawn_with(command: Command, out: Option<Stdio>, err: Option<Stdio>) -> Self {
+        let turn = Some(Turn::take());
+        Self::begin(command, out, err, turn)
+    }
+
+    /// The outcome of a command that starts nothing and ends at once: it waits for no turn.
+    pub fn answer(command: Command) -> Outcome {
+        Self::begin(command, None, None, None).finish()
+    }
+
+    fn begin(
+        mut command: Command,
+        out: Option<Stdio>,
+        err: Option<Stdio>,
+        turn: Option<Turn>,
+    ) -> Self {
         let directory = tempfile::tempdir().expect("temporary directory");
         fs::create_dir(directory.path().join("work")).expect("working directory");
         let file = |name: &str| {

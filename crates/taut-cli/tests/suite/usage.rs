@@ -67,7 +67,7 @@ fn a_file_that_cannot_be_replayed_is_named() {
     fs::write(&strange, "34200.1,1,1,100,5853300,1\n").expect("file");
     let mut command = Command::new(TAUT);
     command.args(["demo", "--data"]).arg(&strange);
-    Demo::spawn(command).finish().expect_refused(2, &["--data", "UTF-8"]);
+    Demo::answer(command).expect_refused(2, &["--data", "UTF-8"]);
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn a_role_is_not_played_by_hand() {
     for role in ["venue", "gateway", "strategy"] {
         let mut command = Command::new(TAUT);
         command.arg("demo").env("TAUT_ROLE", role);
-        Demo::spawn(command).finish().expect_refused(2, &["TAUT_ROLE", role, "unset it"]);
+        Demo::answer(command).expect_refused(2, &["TAUT_ROLE", role, "unset it"]);
     }
 }
 
@@ -131,8 +131,8 @@ fn a_role_is_not_played_by_hand() {
 fn a_command_that_does_not_exist_is_named() {
     let mut command = Command::new(TAUT);
     command.arg("dance");
-    Demo::spawn(command).finish().expect_refused(2, &["dance"]);
-    Demo::spawn(Command::new(TAUT)).finish().expect_code(2);
+    Demo::answer(command).expect_refused(2, &["dance"]);
+    Demo::answer(Command::new(TAUT)).expect_code(2);
 }
 
 fn expect_wrong(arguments: &[&str], words: &[&str]) {
@@ -142,7 +142,7 @@ fn expect_wrong(arguments: &[&str], words: &[&str]) {
 fn refused(arguments: &[&str], code: i32, words: &[&str]) {
     let mut command = Command::new(TAUT);
     command.args(["demo", "--json"]).args(arguments);
-    let outcome = Demo::spawn(command).finish();
+    let outcome = Demo::answer(command);
     outcome.expect_refused(code, words);
     assert!(!outcome.stderr.contains("(process "), "it was started:\n{}", outcome.stderr);
 }

@@ -6,7 +6,7 @@ use crate::runs::{expect_complete, expect_no_way_to_the_strategy};
 use crate::support::Demo;
 
 /// Long enough for a debug build on a busy machine to trade, cancel and be filled.
-const FLOW: [&str; 8] = ["--ticks", "2000", "--levels", "20", "--seconds", "4", "--wait", "block"];
+const FLOW: [&str; 8] = ["--ticks", "1000", "--levels", "20", "--seconds", "4", "--wait", "block"];
 
 fn run(venue: &str, arguments: &[&str]) -> Outcome {
     Demo::start(&[&["--venue", venue], &FLOW[..], arguments].concat()).finish()

@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use crate::{CLIENTS, INSTALLING, captive};
+use crate::{INSTALLING, captive, clients};
 
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../bench/peers");
 
@@ -16,7 +16,7 @@ fn built(folder: &str, program: &str) -> Option<PathBuf> {
         return None;
     }
     let _alone = INSTALLING.lock();
-    let clients = std::env::var_os("TAUT_CLIENTS").map_or_else(|| CLIENTS.into(), PathBuf::from);
+    let clients = clients();
     let (target, manifest) = (clients.join("crates"), format!("{SOURCES}/{folder}/Cargo.toml"));
     let cargo = |words: &[&str]| {
         let mut cargo = Command::new("cargo");

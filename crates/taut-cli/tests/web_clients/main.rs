@@ -15,6 +15,8 @@ mod fix;
 mod gateway;
 mod node;
 
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
@@ -100,17 +102,42 @@ struct Client {
 /// One test installs, the others wait for it.
 static INSTALLING: Mutex<()> = Mutex::new(());
 
+/// The packages that were seen to be installed.
+static INSTALLED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+
+/// The folder of all clients.
+fn clients() -> PathBuf {
+    std::env::var_os("TAUT_CLIENTS").map_or_else(|| CLIENTS.into(), PathBuf::from)
+}
+
+/// A command whose Python keeps what it compiles, beside the clients: without that, each start of a
+/// large package compiles all of it for some seconds.
+fn with_bytecode(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(program);
+    command.env_remove("PYTHONDONTWRITEBYTECODE");
+    command.env("PYTHONPYCACHEPREFIX", clients().join("bytecode"));
+    command
+}
+
 /// A Python that has this package, if one can be made.
 fn python_of(package: &str, module: &str, version: &str) -> Option<PathBuf> {
     let _alone = INSTALLING.lock();
-    let folder = std::env::var_os("TAUT_CLIENTS").map_or_else(|| CLIENTS.into(), PathBuf::from);
-    let folder = folder.join(package);
+    let folder = clients().join(package);
     let python = folder.join("bin/python");
+    if INSTALLED.lock().expect("a set").contains(package) {
+        return Some(python);
+    }
     let runs = |command: &mut Command| {
         let quiet = command.stdout(Stdio::null()).stderr(Stdio::null());
         quiet.status().is_ok_and(|status| status.success())
     };
-    let has_it = || runs(Command::new(&python).args(["-c", &format!("import {module}")]));
+    let has_it = || {
+        let has_it = runs(with_bytecode(&python).args(["-c", &format!("import {module}")]));
+        if has_it {
+            INSTALLED.lock().expect("a set").insert(package.to_owned());
+        }
+        has_it
+    };
     if has_it() {
         return Some(python);
     }
@@ -130,9 +157,8 @@ fn trades_a_day(client: &Client) {
     let Client { name, package, module, version, dialect, script, .. } = client;
     let Some(python) = python_of(package, module, version) else { return };
     let venue = Venue::start(dialect);
-    let mut command = Command::new(python);
+    let mut command = with_bytecode(python);
     command.arg(format!("{HERE}/{script}")).arg(venue.port.to_string());
-    command.env("PYTHONDONTWRITEBYTECODE", "1");
     let mut running = Process::start(&mut command);
     until("the end of the client's day", DAY, || !running.is_running());
     let said = running.stdout();

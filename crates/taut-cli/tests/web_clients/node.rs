@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::{CLIENTS, HERE, INSTALLING, captive};
+use crate::{HERE, INSTALLING, captive, clients};
 
 /// A client, and the day that it plays.
 struct Client {
@@ -19,8 +19,7 @@ struct Client {
 /// The folder of modules that has this package, if one can be made.
 pub fn modules(package: &str, version: &str) -> Option<PathBuf> {
     let _alone = INSTALLING.lock();
-    let folder = std::env::var_os("TAUT_CLIENTS").map_or_else(|| CLIENTS.into(), PathBuf::from);
-    let folder = folder.join(format!("npm-{package}"));
+    let folder = clients().join(format!("npm-{package}"));
     let modules = folder.join("node_modules");
     let has_it = || modules.join(package).join("package.json").is_file();
     let wanted = format!("{package}@{version}");

@@ -2,13 +2,13 @@
 
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::{ChildStdin, Command, Stdio};
+use std::process::{ChildStdin, Stdio};
 
 use serde_json::Value;
 use taut_testkit::Process;
 
 use super::hand::Book;
-use crate::{HERE, Venue, node, python_of};
+use crate::{HERE, Venue, node, python_of, with_bytecode};
 
 /// A package of Python.
 #[derive(Clone, Copy)]
@@ -75,9 +75,9 @@ impl Member {
         account: &str,
         seed: u64,
     ) -> Self {
-        let mut command = Command::new(&client.program);
+        let mut command = with_bytecode(&client.program);
         command.args([&client.script, dialect, &venue.port.to_string(), account]);
-        command.arg(seed.to_string()).env("PYTHONDONTWRITEBYTECODE", "1");
+        command.arg(seed.to_string());
         command.envs(client.modules.iter().map(|modules| ("NODE_PATH", modules)));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut process = Process::start_with_streams(&mut command);

@@ -42,7 +42,7 @@ pub fn replay<S: Strategy + Send>(
     let file = GatewayFile::from(run.file);
     let builder = Again { file: &file, clock, recovered, replaying };
     match &run.fused {
-        None => connections::connect(&file, builder.with(Split)),
+        None => builder.with_places(),
         Some(name) => {
             let unknown = || RunnerError::Settings(file.unknown_strategy(name));
             let owner: Owner = file.strategy(name).ok_or_else(unknown)?.owner();
@@ -59,6 +59,12 @@ struct Again<'a> {
 }
 
 impl<'a> Again<'a> {
+    /// With places for strategies that come and go. No function of a strategy's type: a gateway of
+    /// every venue is compiled here, and not once more where one is replayed.
+    fn with_places(self) -> Result<(), RunnerError> {
+        connections::connect(self.file, self.with(Split))
+    }
+
     fn with<W: Strategies>(self, strategies: W) -> Builder<'a, W> {
         Builder { again: self, strategies }
     }
