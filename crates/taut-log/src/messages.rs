@@ -104,9 +104,10 @@ messages! {
 
     "GW-0007" Error Failed {}
     "the gateway failed"
-    "It could not begin, or could not go on; the line says why. It has ended with exit code 1. Orders \
-     may be open at the venue."
-    "Mend what the line names, and start it again: with a [journal] it asks where its orders stand.";
+    "It could not begin, or could not go on; the line says why. It has ended with exit code 1. \
+     Orders may be open at the venue."
+    "Mend what the line names, and start it again: with a [journal] it asks where its orders \
+     stand.";
 
     "GW-0101" Info OrderEntryUp { address: SocketAddrV4 }
     "orders can be sent"

@@ -82,7 +82,7 @@ impl Unit {
         }
         writeln!(
             text,
-            "# It waits for its venue to define instruments, where the file names them by patterns.\n\
+            "# Instruments that its file names by patterns wait for the venue to define them.\n\
              TimeoutStartSec=infinity\n\
              # Open orders are cancelled and the session is logged out.\nKillSignal=SIGTERM\n\
              TimeoutStopSec=30\nRestart=on-failure\nRestartSec=1\n\
