@@ -177,8 +177,7 @@ impl<'a> Drawing<'a> {
             };
             let arguments = json!({ "order": it.order, "symbol": it.symbol, "held_by": it.held_by,
                 "cause": it.cause, "why": it.why, "queued_behind": it.queued_behind });
-            let name = it.cause.words(it.by.as_deref());
-            events.push(slice(&name, it.at_ns, it.total_ns, arguments));
+            events.push(slice(&it.words(), it.at_ns, it.total_ns, arguments));
             let mut from = it.at_ns;
             for (stage, ns) in Stage::ALL.into_iter().zip(it.stages_ns) {
                 if ns > 0 {

@@ -84,3 +84,6 @@ pub use settings::{
     RiskSettings, SAMPLE, Settings, Simulator, SimulatorOrders, VenueKind,
 };
 pub use start::{NoParameters, Start};
+pub use taut_doctor::outliers::{
+    Cause as OutlierCause, Evidence as OutlierEvidence, Outlier, OutlierTrace, Outliers,
+};

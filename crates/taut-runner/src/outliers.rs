@@ -1,4 +1,5 @@
-//! Who looks at the threads of a gateway, to say why orders took long: a thread that does not trade.
+//! Who looks at the threads of a gateway, to say why orders took long: a thread that does not
+//! trade.
 
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};

@@ -5,7 +5,8 @@
 //!
 //! The process has two threads. The gateway's own does nothing but trade; the other one listens to
 //! the control socket, anchors the clock and hears signals, and asks the first between two rounds
-//! of its housekeeping. Where there is an order journal, a third one makes its segments. A strategy
+//! of its housekeeping. Where there is an order journal, a third one makes its segments; where the
+//! worst orders are kept, another one takes them and looks at the thread that trades. A strategy
 //! that attaches is handed the market's shared memory and rings of its own; the connection says
 //! when it is gone.
 

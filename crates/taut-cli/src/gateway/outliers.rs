@@ -44,7 +44,7 @@ pub fn show(which: &Which, trace: Option<&Path>, may_replace: bool) -> Result<()
             it.order,
             it.symbol,
             it.held_by,
-            it.cause.words(it.by.as_deref())
+            it.words()
         ))?;
     }
     Ok(())

@@ -58,9 +58,12 @@ const MINOR_FAULT_NS_MAX: u64 = 20_000;
 /// So many interrupts beyond twice the usual number are more than chance.
 const INTERRUPTS_MIN: u64 = 10;
 
+/// A cause, and whether it is the one.
+type Rule = (Cause, fn(&Facts<'_>) -> bool);
+
 /// The first that holds is the cause. What takes the CPU away comes before what a stage does with
 /// it: whatever the stage is, it waited.
-const RULES: [(Cause, fn(&Facts<'_>) -> bool); 9] = [
+const RULES: [Rule; 9] = [
     (Cause::Throttled, |it| {
         let Evidence { throttled, throttled_ns, waited_ns, .. } = *it.evidence;
         throttled > 0 && (it.explained_by(throttled_ns) || it.explained_by(waited_ns))
@@ -124,7 +127,7 @@ impl Facts<'_> {
             }
             Cause::Strategy => {
                 let mut text = format!("{} beyond the usual", time(self.excess_ns));
-                if of.window_ns > 0 && thread == "strategy" {
+                if of.window_ns > 0 {
                     let _ =
                         write!(text, "; it slept {} times within {within}", of.voluntary_switches);
                 }
@@ -151,14 +154,17 @@ impl Facts<'_> {
 }
 
 impl Cause {
-    /// What orders of this cause did, for a sentence of their number: `were descheduled`.
+    /// What so many orders of this cause did: `were descheduled`. `by` is the thread that had their
+    /// CPU, where that is the cause.
     #[must_use]
-    pub fn words(self, by: Option<&str>) -> String {
+    pub fn words(self, by: Option<&str>, count: u64) -> String {
+        let neighbour;
         let words = match self {
             Self::Throttled => "were stopped by the quota of their control group",
             Self::NeighbourThread => {
                 let by = by.unwrap_or("neighbour");
-                return format!("waited for the {by}'s thread, which had their CPU");
+                neighbour = format!("waited for the {by}'s thread, which had their CPU");
+                neighbour.as_str()
             }
             Self::Descheduled => "were descheduled",
             Self::Stolen => "lost their CPU to the hypervisor",
@@ -169,7 +175,11 @@ impl Cause {
             Self::Interrupts => "had more interrupts than usual",
             Self::Unknown => "are not explained",
         };
-        words.to_owned()
+        if count != 1 {
+            return words.to_owned();
+        }
+        let one = words.replacen("were ", "was ", 1).replacen("are ", "is ", 1);
+        one.replace("their ", "its ")
     }
 }
 

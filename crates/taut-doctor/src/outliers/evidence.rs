@@ -54,9 +54,11 @@ impl Evidence {
         let neighbours = neighbours.filter(|(_, (cpu, _))| *cpu == is.cpu);
         let neighbour = neighbours.max_by_key(|(_, (_, ran))| *ran);
         let throttled = after.throttled.time.since(before.throttled.time);
+        let window_ns = ns(after.at.since(before.at));
         Self {
-            window_ns: ns(after.at.since(before.at)),
-            waited_ns: ns(is.waited.since(was.waited)),
+            window_ns,
+            // The kernel counts a wait when it is over: what is more was before the window.
+            waited_ns: ns(is.waited.since(was.waited)).min(window_ns),
             involuntary_switches: is.involuntary.saturating_sub(was.involuntary),
             voluntary_switches: is.voluntary.saturating_sub(was.voluntary),
             minor_faults: is.minor_faults.saturating_sub(was.minor_faults),

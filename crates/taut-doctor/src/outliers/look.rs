@@ -155,7 +155,7 @@ mod tests {
     fn a_thread_is_what_three_files_say() {
         let mut totals = ThreadTotals::default();
         totals.take_schedstat("193565980 469945696 92\n");
-        let zeros = "0 ".repeat(24);
+        let zeros = "0 ".repeat(22);
         totals.take_stat(&format!("8 (a) (b) S 1 1 1 0 -1 4194560 77 0 5 0 30 12 {zeros}1 3 0 0"));
         totals
             .take_status("Name:\ta\nvoluntary_ctxt_switches:\t9\nnonvoluntary_ctxt_switches:\t4\n");

@@ -23,7 +23,8 @@ pub struct Other {
 }
 
 /// The tasks that had one of these CPUs most between two samples, beside those of the processes
-/// that are named: the most first, five at most. One that had begun and ended meanwhile is not seen.
+/// that are named: the most first, five at most. One that had begun and ended meanwhile is not
+/// seen.
 #[must_use]
 pub fn others(before: &Sample, after: &Sample, cpus: &[usize], own: &[u32]) -> Vec<Other> {
     let mut all: Vec<Other> = after
@@ -31,7 +32,8 @@ pub fn others(before: &Sample, after: &Sample, cpus: &[usize], own: &[u32]) -> V
         .iter()
         .filter(|(_, task)| cpus.contains(&task.cpu) && !own.contains(&task.process))
         .filter_map(|(thread, task)| {
-            let was = before.tasks.get(thread).filter(|was| was.name == task.name);
+            // Threads of the kernel are called by what they do, and are the same ones.
+            let was = before.tasks.get(thread).filter(|was| was.process == task.process);
             let ticks = task.ticks.saturating_sub(was.map_or(0, |was| was.ticks));
             let (cpu, name, process) = (task.cpu, task.name.clone(), task.process);
             let ran_ns = ticks.saturating_mul(TICK_NS);
@@ -56,12 +58,12 @@ mod tests {
         before.tasks.insert(10, task(10, "busy", 1, 100));
         before.tasks.insert(11, task(11, "idle", 1, 40));
         let mut after = before.clone();
-        after.tasks.insert(10, task(10, "busy", 1, 150));
+        after.tasks.insert(10, task(10, "busier", 1, 150));
         after.tasks.insert(12, task(12, "new", 1, 70));
         after.tasks.insert(13, task(13, "gateway", 1, 900));
         after.tasks.insert(14, task(14, "elsewhere", 0, 900));
         let told = others(&before, &after, &[1], &[13]);
         let told: Vec<_> = told.iter().map(|it| (it.name.as_str(), it.ran_ns)).collect();
-        assert_eq!(told, [("new", 700_000_000), ("busy", 500_000_000)]);
+        assert_eq!(told, [("new", 700_000_000), ("busier", 500_000_000)]);
     }
 }

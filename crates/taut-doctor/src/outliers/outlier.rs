@@ -69,19 +69,26 @@ pub struct Outliers {
     pub worst: Vec<Outlier>,
 }
 
+impl Outlier {
+    /// What it did, by its cause: `was descheduled`.
+    #[must_use]
+    pub fn words(&self) -> String {
+        self.cause.words(self.by.as_deref(), 1)
+    }
+}
+
 impl Outliers {
     /// What the worst orders have in common, as one sentence; nothing when there is none.
     #[must_use]
     pub fn sentence(&self) -> Option<String> {
-        let counts = self.causes.iter();
-        let counts = counts.map(|it| format!("{} {}", it.count, it.cause.words(it.by.as_deref())));
+        if let [one] = self.worst.as_slice() {
+            return Some(format!("the worst order {}", one.words()));
+        }
+        let words = |it: &CauseCount| it.cause.words(it.by.as_deref(), it.count);
+        let counts = self.causes.iter().map(|it| format!("{} {}", it.count, words(it)));
         let counts: Vec<_> = counts.collect();
-        let orders = match self.worst.len() {
-            0 => return None,
-            1 => "of the worst order".to_owned(),
-            many => format!("of the {many} worst orders"),
-        };
-        Some(format!("{orders} {}", counts.join(", ")))
+        let orders = self.worst.len();
+        (orders > 0).then(|| format!("of the {orders} worst orders {}", counts.join(", ")))
     }
 
     /// Counts the causes.
@@ -184,8 +191,11 @@ mod tests {
             order(Cause::Descheduled, None),
         ];
         all.count();
+        let last = all.worst.pop().expect("an order");
+        assert_eq!(last.words(), "was descheduled");
+        all.worst.push(last);
         let expected = "of the 4 worst orders 2 were descheduled, 1 waited for the venue's thread, \
-                        which had their CPU, 1 waited in the send call";
+                        which had its CPU, 1 waited in the send call";
         assert_eq!(all.sentence().as_deref(), Some(expected));
     }
 

@@ -51,8 +51,8 @@ pub fn section(outliers: &Outliers) -> Option<Markup> {
                         th scope="col" { "order" }
                         th scope="col" { "total" }
                         @for stage in Stage::ALL { th scope="col" { (stage.name()) } }
-                        th scope="col" { "cause" }
-                        th scope="col" { "shown by" }
+                        th.words scope="col" { "cause" }
+                        th.words scope="col" { "shown by" }
                     }
                 }
                 tbody { @for it in &outliers.worst { (row(it)) } }
@@ -77,8 +77,8 @@ fn row(it: &Outlier) -> Markup {
                     @else { (human_ns(ns)) }
                 }
             }
-            td { (it.cause.words(it.by.as_deref())) }
-            td { (it.why) }
+            td.words { (it.words()) }
+            td.words { (it.why) }
         }
     }
 }
