@@ -4,13 +4,15 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
 use taut_gateway::{Regions, Views};
 use taut_lat::{Bucket, PathSnapshot};
 use taut_runner::service::ControlClient;
+use taut_sys::monotonic;
 use taut_testkit::{DEADLINE, Process, until};
+use taut_types::Nanos;
 
 use crate::desk::{get, start as start_desk};
 use crate::gateway::{World, run, signal, taut, text};
@@ -95,29 +97,29 @@ impl Observers {
         for (tool, names_it) in tools {
             self.until_well();
             let end = begin();
-            let begun = Instant::now();
+            let begun = monotonic();
             until(&format!("{}: {tool} names it", cause.name), DEADLINE, names_it);
-            self.told(cause, tool, begun.elapsed());
+            self.told(cause, tool, since(begun));
             end();
         }
         self.until_well();
         let (name, says) = cause.metric;
         let before = self.metric(name);
         let end = begin();
-        let begun = Instant::now();
+        let begun = monotonic();
         until(&format!("{}: {name} says it", cause.name), DEADLINE, || {
             says(before, self.metric(name))
         });
-        self.told(cause, name, begun.elapsed());
+        self.told(cause, name, since(begun));
         if let Some(words) = cause.outlier {
-            let begun = Instant::now();
+            let begun = monotonic();
             until(&format!("{}: the worst orders say it", cause.name), DEADLINE, || {
                 let said = self.outliers();
                 let causes = said["causes"].as_array().into_iter().flatten();
                 let mut causes = causes.filter_map(|it| it["cause"].as_str());
                 causes.any(|it| words.contains(&it))
             });
-            self.told(cause, "outliers", begun.elapsed());
+            self.told(cause, "outliers", since(begun));
             println!("    {}", self.outliers()["causes"]);
         }
         end();
@@ -127,6 +129,10 @@ impl Observers {
         println!("{:<18} {tool:<34} {:>5} ms", cause.name, took.as_millis());
         assert!(took <= SOON, "{}: {tool} took {took:?}", cause.name);
     }
+}
+
+fn since(begun: Nanos) -> Duration {
+    Duration::from_nanos(monotonic().since(begun).0.unsigned_abs())
 }
 
 fn codes<'v>(all: impl Iterator<Item = &'v Value>) -> Vec<String> {
@@ -254,20 +260,20 @@ fn every_cause_is_named_by_every_tool_within_two_seconds() {
     let is_cut = |found: Vec<String>| found.iter().any(|it| cut.codes.contains(&it.as_str()));
     observers.until_well();
     venue.kill();
-    let begun = Instant::now();
+    let begun = monotonic();
     until("a cut connection: the desk names it", DEADLINE, || is_cut(observers.of_desk()));
-    observers.told(&cut, "desk", begun.elapsed());
+    observers.told(&cut, "desk", since(begun));
     until("a cut connection: top names it", DEADLINE, || observers.of_top().contains(cut.codes[0]));
-    observers.told(&cut, "top", begun.elapsed());
+    observers.told(&cut, "top", since(begun));
     let mut venue = observers.world.start_venue();
     observers.until_well();
     venue.kill();
-    let begun = Instant::now();
+    let begun = monotonic();
     let (name, says) = cut.metric;
     until("a cut connection: a metric says it", DEADLINE, || says(1.0, observers.metric(name)));
-    observers.told(&cut, name, begun.elapsed());
+    observers.told(&cut, name, since(begun));
     until("a cut connection: the doctor names it", DEADLINE, || is_cut(observers.of_doctor()));
-    observers.told(&cut, "doctor", begun.elapsed());
+    observers.told(&cut, "doctor", since(begun));
     drop((strategy, gateway, venue));
 }
 
@@ -341,6 +347,7 @@ fn every_observer_attached_changes_no_stage() {
         // PACE: programs that start, or end, are none that look.
         std::thread::sleep(Duration::from_millis(500));
         let before = tick_to_send(&mut client);
+        // PACE: orders of this time are compared.
         std::thread::sleep(WINDOW);
         let median = median_between(&before, &tick_to_send(&mut client));
         medians[usize::from(is_observed)].push(median);
