@@ -25,6 +25,8 @@ pub type WhoAsked = Handle;
 
 /// Requests to gateways at a time, each on a thread of its own.
 const ASKED_MAX: usize = 8;
+/// After so many looks freed memory is given back.
+const GIVE_BACK: u64 = 60;
 /// Refusals that wait to be told.
 const REFUSED_MAX: usize = 64;
 /// Books of a gateway that are followed to their depth: those that pages looked at last, and to
@@ -110,6 +112,10 @@ impl Board {
         let (number, snapshot) = (self.number, &self.seen);
         let look = Look { number, snapshot, trades: self.tapes.latest() };
         self.text = text(&look);
+        if self.number.is_multiple_of(GIVE_BACK) {
+            // A look is made by several threads, each with memory of its own for it.
+            taut_sys::return_freed_memory();
+        }
     }
 
     /// The last look.

@@ -310,7 +310,8 @@ fn a_page_that_stays_open_does_not_grow() {
         if passed >= minutes {
             let middle: Used = middle.unwrap_or(used);
             assert!(used.heap_kib <= middle.heap_kib + 2_048, "{middle:?} {used:?}");
-            assert!(used.nodes <= middle.nodes + middle.nodes / 5 + 200, "{middle:?} {used:?}");
+            // With all events and trades that are kept, and some room.
+            assert!(used.nodes < 15_000, "{middle:?} {used:?}");
             assert!(used.desk_kib <= middle.desk_kib + 4_096, "{middle:?} {used:?}");
             break;
         }
