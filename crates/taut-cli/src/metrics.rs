@@ -23,8 +23,9 @@ use server::Server;
 /// Answers `GET /metrics` in the text format, durations in seconds. Counters and durations are read
 /// from the gateways' shared memory, and each scrape asks each gateway once how its sessions, books
 /// and strategies are; one that hangs keeps a scrape for 300 ms at most. Gateways that begin later
-/// are found; one that has ended is told as `taut_up 0`, for ten minutes unless it was named. No key, order or position is told; whoever reaches the address can read the rest, so that it
-/// is one of this machine unless you give another. Dashboards and alerts: docs/metrics.md.
+/// are found; one that has ended is told as `taut_up 0`, for ten minutes unless it was named. No
+/// key, order or position is told; whoever reaches the address can read the rest, so that it is one
+/// of this machine unless you give another. Dashboards and alerts: docs/metrics.md.
 #[derive(Args, Clone, Debug)]
 pub struct Arguments {
     /// Where to listen; port 0 takes any, and it is printed which

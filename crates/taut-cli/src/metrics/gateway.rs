@@ -114,7 +114,8 @@ const OF_THREADS: [OfThread; 10] = [
     }),
     (
         "thread_wait_seconds_total",
-        "How long it could have run, and another task had its CPU, or its control group was stopped.",
+        "How long it could have run, and another task had its CPU, or its control group was \
+         stopped.",
         |it| span(it.look.threads[0].waited),
     ),
     ("thread_sleeps_total", "How often it slept.", |it| it.look.threads[0].voluntary.to_string()),

@@ -3,36 +3,16 @@
 
 use std::path::Path;
 
-use serde::Serialize;
 use taut_doctor::outliers::{Look, MachineLook, ThreadWatch, WatchedThread};
 use taut_sys::monotonic;
 
-use super::model::Warning;
+use super::model::{ThreadSeen, Warning};
 
 /// A thread that spins has its CPU all the time. A tick of the clock and what the kernel has to do
 /// take a thousandth of it; from a hundredth on it shows in the tail of the stages.
 const LOST_MIN: f64 = 0.01;
 /// Page faults in a second: a path that is warm has none.
 const FAULTS_MIN: f64 = 20.0;
-
-/// Of the thread that trades, from the look before to this one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct ThreadSeen {
-    /// The CPU that it ran on last.
-    pub cpu: usize,
-    /// The parts of the time, 0 to 1: it ran.
-    pub ran: f64,
-    /// It could have run, and another task did, or its control group was stopped.
-    pub waited: f64,
-    /// Its control groups were stopped, because their quota of CPU time was used up.
-    pub throttled: f64,
-    /// The hypervisor had its CPU.
-    pub stolen: f64,
-    /// Times a second: the CPU was taken from it.
-    pub switches_per_second: f64,
-    /// It missed a page.
-    pub faults_per_second: f64,
-}
 
 /// What the kernel has counted of it since it began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -114,7 +94,8 @@ pub fn warnings(of: &ThreadSeen) -> Vec<Warning> {
             "cpu-taken",
             format!(
                 "another task had CPU {cpu} for {part} of the time, while the gateway's thread \
-                 waited for it; give the thread a CPU of its own (`taut doctor` names who runs there)"
+                 waited for it; give the thread a CPU of its own (`taut doctor` names who runs \
+                 there)"
             ),
         );
     }
