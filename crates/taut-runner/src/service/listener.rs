@@ -17,6 +17,7 @@ use taut_log::messages as say;
 use taut_log::{Entry, Message};
 use taut_market_data::Staleness;
 use taut_oms::{Balance, Latched, PositionKey, PositionReport};
+use taut_sync::atomic::{AtomicU64, Ordering};
 use taut_sys::{
     ControlListener, Doorbell, Wait, monotonic, process_id, reload_requests, stop_requests, utc,
     wait_readable,
