@@ -1,5 +1,6 @@
 //! The thread that listens: the control socket, the clock, the signals.
 
+mod measured;
 mod parts;
 mod reloading;
 
@@ -9,9 +10,8 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 use std::time::Duration;
 
-use taut_gateway::{DropCopyNews, GatewayCounters, OpenOrder, Owner, Regions, Views};
+use taut_gateway::{DropCopyNews, GatewayCounters, OpenOrder, Owner, Regions};
 use taut_ipc::Segment;
-use taut_lat::{PathSnapshot, Stage};
 use taut_log::messages as say;
 use taut_log::{Entry, LogReader, Message};
 use taut_market_data::Staleness;
@@ -34,8 +34,7 @@ use crate::service::names::Names;
 use crate::service::place::Place;
 use crate::service::protocol::{
     BalanceLine, BookLines, ControlReply, ControlRequest, InstrumentLine, LatchLine, LimitLine,
-    OrderLine, PositionLine, ScopeName, Snapshot, StageLine, StaleBook, Status, StrategyLine,
-    VenueClockLine,
+    OrderLine, PositionLine, ScopeName, Snapshot, StaleBook, Status, StrategyLine, VenueClockLine,
 };
 use crate::service::reloading::Reloading;
 use crate::service::rules::Rules;
@@ -715,31 +714,6 @@ impl<'a> Listener<'a> {
             since_ns: since.map(|since| since.0),
         };
         killed.iter().map(line).collect()
-    }
-
-    /// The histograms are in shared memory: the thread that trades does nothing for it.
-    fn stages(&self) -> Result<ControlReply, String> {
-        let regions = Regions::of(self.segment).map_err(|error| error.to_string())?;
-        let Views { path, round_trip, .. } =
-            Views::new(&regions).map_err(|error| error.to_string())?;
-        let stages = PathSnapshot::of(&path);
-        let single = Stage::ALL.iter().zip(&stages.stages);
-        let mut lines: Vec<_> =
-            single.map(|(stage, of)| StageLine::of(stage.name(), &of.summary())).collect();
-        lines.push(StageLine::of("tick to trade", &stages.tick_to_trade.summary()));
-        lines.push(StageLine::of("less send", &stages.tick_to_send.summary()));
-        lines.push(StageLine::of("order round trip", &round_trip.summary()));
-        Ok(ControlReply::Stages(lines))
-    }
-
-    /// They are kept beside the thread that trades, which does nothing for it.
-    fn outliers(&self) -> Result<ControlReply, String> {
-        let off = || "nobody looks: [outliers] look_every_ms is 0 in its settings".to_owned();
-        let watch = self.outliers.ok_or_else(off)?;
-        let regions = Regions::of(self.segment).map_err(|error| error.to_string())?;
-        let views = Views::new(&regions).map_err(|error| error.to_string())?;
-        let told = watch.told(&PathSnapshot::of(&views.path), &self.instruments);
-        Ok(ControlReply::Outliers(Box::new(told)))
     }
 
     fn orders(&self, orders: &[(Owner, OpenOrder)]) -> Vec<ControlReply> {
