@@ -1,5 +1,6 @@
 //! The thread that listens: the control socket, the clock, the signals.
 
+mod measured;
 mod parts;
 mod reloading;
 mod signs;
@@ -10,9 +11,8 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 use std::time::Duration;
 
-use taut_gateway::{DropCopyNews, OpenOrder, Owner, Regions, Views};
+use taut_gateway::{DropCopyNews, OpenOrder, Owner, Regions};
 use taut_ipc::Segment;
-use taut_lat::PathSnapshot;
 use taut_log::messages as say;
 use taut_log::{Entry, Message};
 use taut_market_data::Staleness;
@@ -683,21 +683,6 @@ impl<'a> Listener<'a> {
             since_ns: since.map(|since| since.0),
         };
         killed.iter().map(line).collect()
-    }
-
-    fn stages(&self) -> Result<ControlReply, String> {
-        let regions = Regions::of(self.segment).map_err(|error| error.to_string())?;
-        stage_lines(&regions).map(ControlReply::Stages)
-    }
-
-    /// They are kept beside the thread that trades, which does nothing for it.
-    fn outliers(&self) -> Result<ControlReply, String> {
-        let off = || "nobody looks: [outliers] look_every_ms is 0 in its settings".to_owned();
-        let watch = self.outliers.ok_or_else(off)?;
-        let regions = Regions::of(self.segment).map_err(|error| error.to_string())?;
-        let views = Views::new(&regions).map_err(|error| error.to_string())?;
-        let told = watch.told(&PathSnapshot::of(&views.path), &self.instruments);
-        Ok(ControlReply::Outliers(Box::new(told)))
     }
 
     fn orders(&self, orders: &[(Owner, OpenOrder)]) -> Vec<ControlReply> {
