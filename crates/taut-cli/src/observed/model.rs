@@ -262,25 +262,6 @@ pub struct OrderTimes {
     pub tick_to_trade_ns: u64,
 }
 
-/// Of the thread that trades, from the look before to this one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct ThreadSeen {
-    /// The CPU that it ran on last.
-    pub cpu: usize,
-    /// The parts of the time, 0 to 1: it ran.
-    pub ran: f64,
-    /// It could have run, and another task did, or its control group was stopped.
-    pub waited: f64,
-    /// Its control groups were stopped, because their quota of CPU time was used up.
-    pub throttled: f64,
-    /// The hypervisor had its CPU.
-    pub stolen: f64,
-    /// Times a second: the CPU was taken from it.
-    pub switches_per_second: f64,
-    /// It missed a page.
-    pub faults_per_second: f64,
-}
-
 /// Something that is wrong.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Warning {
