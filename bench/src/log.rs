@@ -26,8 +26,8 @@ pub fn run(_: &Arguments) -> Result<(), Failure> {
     let text = measure(COUNT, |log, now, _| log.say_text(now, &OrdersRefused {}, words))?;
     let held_back = measure(COUNT, |log, _, start| log.say(start, &gaps))?;
     print(format_args!(
-        "a message with two numbers {numbers} ns, with {} bytes of text {text} ns, one that is held \
-         back {held_back} ns",
+        "a message with two numbers {numbers} ns, with {} bytes of text {text} ns, one that is \
+         held back {held_back} ns",
         words.len()
     ))
 }

@@ -55,8 +55,8 @@ pub struct Arguments {
     /// The folder with finished runs: each of its folders with a run.json is one
     #[arg(long, value_name = "DIR", default_value = "taut-out")]
     runs: PathBuf,
-    /// A gateway's order journal, whose orders are then shown from their first request to their end;
-    /// may be given several times
+    /// A gateway's order journal: its orders are shown from their first request to their end; may
+    /// be given several times
     #[arg(long, value_name = "GATEWAY=DIR", value_parser = journal_of)]
     journal: Vec<JournalOf>,
     /// Who may look and who may act: lines of `read TOKEN` or `control TOKEN`, in a file that only

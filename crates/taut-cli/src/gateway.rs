@@ -9,8 +9,10 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
 use taut_gateway::TouchStrategy;
+use taut_log::Entry;
+use taut_log::messages::Failed;
 use taut_runner::service::{
-    self, BINANCE_GATEWAY_SAMPLE, DERIBIT_GATEWAY_SAMPLE, Entry, GATEWAY_SAMPLE, GatewayFile,
+    self, BINANCE_GATEWAY_SAMPLE, DERIBIT_GATEWAY_SAMPLE, GATEWAY_SAMPLE, GatewayFile,
     OKX_GATEWAY_SAMPLE,
 };
 use taut_types::Nanos;
@@ -190,11 +192,12 @@ pub fn run(gateway: &Gateway) -> Result<(), Failure> {
     let log = Log::open(&gateway.log);
     let heard = |entry: &Entry| log.write(entry);
     let Some(FusedStrategy::Touch) = gateway.fused else {
-        return service::serve(&file, heard).map_err(failure);
+        return service::serve(&file, heard).map_err(|error| log.failure(&Failed {}, error));
     };
     let (name, config) = fused_touch(gateway.strategy.as_deref())?;
     let make = |now| TouchStrategy::new(config, now);
-    service::serve_fused(&file, &name, make, heard).map_err(failure)
+    let served = service::serve_fused(&file, &name, make, heard);
+    served.map_err(|error| log.failure(&Failed {}, error))
 }
 
 fn read(path: &Path, paper: bool) -> Result<GatewayFile, Failure> {

@@ -10,7 +10,7 @@ use crate::terminal;
 
 /// Where they go.
 #[derive(Args, Clone, Debug)]
-pub struct Into {
+pub struct Destination {
     /// Write into this folder; printed without it
     #[arg(long, value_name = "DIR")]
     to: Option<PathBuf>,
@@ -19,7 +19,7 @@ pub struct Into {
     force: bool,
 }
 
-impl Into {
+impl Destination {
     /// Whether a folder is named.
     pub const fn is_folder(&self) -> bool {
         self.to.is_some()

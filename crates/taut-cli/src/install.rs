@@ -10,7 +10,7 @@ use taut_sys::available_cpus;
 
 use crate::config_file::failure;
 use crate::exit::Failure;
-use crate::generated::Into;
+use crate::generated::Destination;
 use crate::terminal;
 use crate::venue::Dialect;
 use systemd::{Scheduling, Unit};
@@ -46,7 +46,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     binary: Option<PathBuf>,
     #[command(flatten)]
-    into: Into,
+    into: Destination,
 }
 
 /// Prints or writes the unit.

@@ -4,9 +4,11 @@ use std::ffi::OsStr;
 use std::os::unix::fs::MetadataExt;
 
 use clap::{Args, ValueEnum};
-use taut_runner::service::Entry;
-use taut_sys::LocalDatagram;
+use taut_log::{Entry, Message};
+use taut_runner::RunnerError;
+use taut_sys::{LocalDatagram, utc};
 
+use crate::exit::Failure;
 use crate::terminal;
 
 /// Where systemd's journal takes messages with their fields (its native protocol).
@@ -68,6 +70,20 @@ impl Log {
         match self.format {
             LogFormat::Json => terminal::tell(entry.json()),
             _ => terminal::tell(entry.logfmt()),
+        }
+    }
+}
+
+impl Log {
+    /// A failure of what says its messages here, as a message; wrong settings are told as of any
+    /// command.
+    pub fn failure<M: Message>(&self, message: &M, error: RunnerError) -> Failure {
+        match error {
+            RunnerError::Settings(text) => Failure::Usage(text),
+            other => {
+                self.write(&Entry::new(message, utc(), other.to_string()));
+                Failure::Told
+            }
         }
     }
 }

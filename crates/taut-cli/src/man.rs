@@ -4,7 +4,7 @@ use clap::Args;
 use clap_mangen::Man;
 
 use crate::exit::Failure;
-use crate::generated::Into;
+use crate::generated::Destination;
 use crate::terminal;
 
 /// Print the manual page of `taut` or of a verb of it, or write all pages into a folder.
@@ -17,7 +17,7 @@ pub struct Arguments {
     #[arg(value_name = "VERB", conflicts_with = "to")]
     verb: Vec<String>,
     #[command(flatten)]
-    into: Into,
+    into: Destination,
 }
 
 /// Prints or writes pages of this command.

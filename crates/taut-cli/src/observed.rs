@@ -10,6 +10,7 @@ mod amount;
 pub mod channels;
 mod market;
 pub mod model;
+pub mod processes;
 mod recent;
 pub mod thread;
 mod told;
@@ -26,14 +27,15 @@ use taut_types::Nanos;
 
 use channels::Channels;
 use model::{GatewaySeen, Snapshot, State};
-
+use processes::Processes;
 use worker::Look;
 pub use worker::{Extent, PATIENCE, Seen, Totals};
 
 /// How long one is waited for where it is looked at once.
 const PATIENT: Nanos = Nanos::from_secs(3);
-/// A gateway that has ended is shown for so long.
+/// A gateway that has ended is shown for so long; a run, whose end is in order, for less.
 const FORGET: Nanos = Nanos::from_secs(600);
+const FORGET_RUN: Nanos = Nanos::from_secs(5);
 
 /// The gateways that are looked at.
 #[derive(Debug)]
@@ -45,6 +47,7 @@ pub struct Observed {
     seen: Receiver<Seen>,
     sender: Sender<Seen>,
     channels: Channels,
+    processes: Processes,
 }
 
 /// A gateway that is looked at.
@@ -64,16 +67,16 @@ impl Observed {
     pub fn new(names: &[String], extent: Extent) -> Self {
         let (sender, seen) = mpsc::channel();
         let looked = Vec::new();
-        let channels = Channels::default();
-        Self { names: names.to_vec(), extent, looked, seen, sender, channels }
+        let (channels, processes) = (Channels::default(), Processes::default());
+        Self { names: names.to_vec(), extent, looked, seen, sender, channels, processes }
     }
 
     /// Looks at all of them, for at most [`PATIENCE`].
     pub fn look(&mut self) {
         self.find();
-        for looked in &mut self.looked {
+        for looked in self.looked.iter_mut().filter(|it| !it.is_asked) {
             // Its thread ends after us.
-            looked.is_asked |= looked.look.send(Look::Now).is_ok() && !looked.is_asked;
+            looked.is_asked = looked.look.send(Look::Now).is_ok();
         }
         let deadline = monotonic() + PATIENCE;
         while self.looked.iter().any(|it| it.is_asked) {
@@ -112,19 +115,15 @@ impl Observed {
     /// What was seen of each, by name. One that ended long ago is left out, unless it was named.
     pub fn seen(&self) -> impl Iterator<Item = &Seen> {
         let now = monotonic();
-        let is_over = move |ended: Nanos| now.since(ended) > FORGET;
         let is_named = !self.names.is_empty();
-        self.looked
-            .iter()
-            .filter(move |it| is_named || !it.ended.is_some_and(is_over))
-            .map(|it| &it.seen)
+        self.looked.iter().filter(move |it| is_named || !it.is_over(now)).map(|it| &it.seen)
     }
 
     /// All of it, for who shows it or writes it down.
     pub fn snapshot(&mut self) -> Snapshot {
-        let channels = self.channels.look();
-        let gateways = self.seen().map(|seen| in_state(seen));
-        Snapshot { at_ns: utc().0, gateways: gateways.collect(), channels }
+        let (channels, processes) = (self.channels.look(), self.processes.look());
+        let gateways = self.seen().map(in_state);
+        Snapshot { at_ns: utc().0, gateways: gateways.collect(), channels, processes }
     }
 
     fn find(&mut self) {
@@ -141,10 +140,7 @@ impl Observed {
             // One that was killed has its socket left, and stays away; one that is gone is shown
             // for a while.
             let now = monotonic();
-            self.looked.retain(|it| {
-                let is_over = it.ended.is_some_and(|ended| now.since(ended) > FORGET);
-                running.contains(&it.seen.name) || !is_over
-            });
+            self.looked.retain(|it| running.contains(&it.seen.name) || !it.is_over(now));
         }
         self.looked.sort_by(|one, other| one.seen.name.cmp(&other.seen.name));
     }
@@ -159,6 +155,14 @@ impl Observed {
             State::Up | State::Silent => None,
         };
         looked.seen = seen;
+    }
+}
+
+impl Looked {
+    /// Whether it ended so long ago that nobody wants to see it any more.
+    fn is_over(&self, now: Nanos) -> bool {
+        let shown = if self.seen.name.starts_with("run-") { FORGET_RUN } else { FORGET };
+        self.ended.is_some_and(|ended| now.since(ended) > shown)
     }
 }
 

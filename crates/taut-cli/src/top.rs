@@ -2,6 +2,7 @@
 
 mod app;
 mod detail;
+mod json;
 mod keys;
 mod overview;
 mod sheet;
@@ -46,6 +47,9 @@ pub struct Arguments {
     /// Print one frame as text and end
     #[arg(long)]
     once: bool,
+    /// Print all that was seen as one line of JSON, in the place of a frame
+    #[arg(long, requires = "once", conflicts_with_all = ["page", "size"])]
+    json: bool,
     /// The page of the gateway that `--once` prints [default: the overview]
     #[arg(long, value_name = "PAGE", value_enum, requires = "once")]
     page: Option<app::Tab>,
@@ -103,9 +107,14 @@ fn once(arguments: &Arguments, observed: &mut Observed, mut app: App) -> Result<
         follow(observed, &app);
     }
     let interval = Nanos::from_millis(i64::from(arguments.interval).min(1_000));
+    // PACE: a rate is that of a time.
     taut_sys::sleep(interval);
     observed.look_patiently();
     app.see(observed.snapshot());
+    if arguments.json {
+        let told = json::told(&app.snapshot).map_err(|error| Failure::run("JSON", error))?;
+        return terminal::print(told);
+    }
     let (columns, rows) = arguments.size;
     let frame = frame(&mut app, columns, rows);
     terminal::print(frame.join("\n"))

@@ -4,8 +4,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use taut_log::Entry;
+use taut_log::messages::VenueFailed;
 use taut_runner::service::{
-    BINANCE_VENUE_SAMPLE, BinanceVenueFile, Captive, DERIBIT_VENUE_SAMPLE, DeribitVenueFile, Entry,
+    BINANCE_VENUE_SAMPLE, BinanceVenueFile, Captive, DERIBIT_VENUE_SAMPLE, DeribitVenueFile,
     RecordingSeen, VENUE_SAMPLE, VenueFile, run_venue_crowd, serve_binance_venue,
     serve_captive_binance, serve_captive_deribit, serve_deribit_venue, serve_venue,
     set_venue_halted, venue_faults, venue_state,
@@ -187,8 +189,9 @@ fn run_deribit(venue: &Venue) -> Result<(), Failure> {
     }
     let log = Log::open(&venue.log);
     let heard = |entry: &Entry| log.write(entry);
+    let failed = |error| log.failure(&VenueFailed {}, error);
     match venue.captive() {
-        None => serve_deribit_venue(&file, heard).map_err(failure),
+        None => serve_deribit_venue(&file, heard).map_err(failed),
         Some(captive) => {
             let ended = serve_captive_deribit(&file, &captive, heard);
             code(ended.map_err(failure)?)
@@ -212,8 +215,9 @@ fn run_binance(venue: &Venue) -> Result<(), Failure> {
     }
     let log = Log::open(&venue.log);
     let heard = |entry: &Entry| log.write(entry);
+    let failed = |error| log.failure(&VenueFailed {}, error);
     match venue.captive() {
-        None => serve_binance_venue(&file, heard).map_err(failure),
+        None => serve_binance_venue(&file, heard).map_err(failed),
         Some(captive) => {
             let ended = serve_captive_binance(&file, &captive, heard);
             code(ended.map_err(failure)?)
@@ -232,7 +236,8 @@ fn run_own(venue: &Venue) -> Result<(), Failure> {
     }
     let file = VenueFile::read(venue.config.path("venue")?).map_err(failure)?;
     let log = Log::open(&venue.log);
-    serve_venue(&file, |entry| log.write(entry)).map_err(failure)
+    serve_venue(&file, |entry| log.write(entry))
+        .map_err(|error| log.failure(&VenueFailed {}, error))
 }
 
 /// What a venue is, and a line for each recording that is a market there.

@@ -8,10 +8,12 @@
 mod notes;
 mod server;
 mod source;
+mod tell;
 
 pub use notes::DropCopyNotes;
 pub use server::{DropCopyServer, DropCopySettings};
 pub use source::DropCopySource;
+pub use tell::Tell;
 
 #[cfg(test)]
 mod tests;

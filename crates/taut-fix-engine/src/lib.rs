@@ -73,7 +73,7 @@ pub use acceptor::Acceptor;
 pub use application::{Application, Outbox, StoredSession};
 pub use back_off::BackOff;
 pub use clock::Clock;
-pub use drop_copy::{DropCopyNotes, DropCopyServer, DropCopySettings, DropCopySource};
+pub use drop_copy::{DropCopyNotes, DropCopyServer, DropCopySettings, DropCopySource, Tell};
 pub use endpoint::Endpoint;
 pub use initiator::Initiator;
 pub use refusal::{LogonNames, Refusal, RefusalCause};

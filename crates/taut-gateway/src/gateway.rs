@@ -1,12 +1,14 @@
 //! The gateway: requests first, then what the loop brings, orders before market data.
 
 mod added;
+mod besides;
 mod counted;
 mod known;
 mod limits;
 mod operator;
 mod rounds;
 mod sleeper;
+mod telling;
 mod told;
 mod wire;
 
@@ -23,9 +25,8 @@ use taut_types::{Instrument, InstrumentId, Nanos, SequenceNumber};
 
 use crate::client::Client;
 use crate::config::GatewayConfig;
-use crate::drop_copy::{DropCopies, VenueCopies};
 use crate::error::GatewayError;
-use crate::feed::{Feed, FeedInput, FeedSockets};
+use crate::feed::{Feed, FeedInput};
 use crate::market::Market;
 use crate::message::{GatewayEvent, OrderUpdate, Request, RequestKind, TickStamps};
 use crate::observer::Observer;
@@ -376,30 +377,6 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer, H: OrderHandler>
     pub fn poll_feed_request(&mut self) -> Option<FeedRequest> {
         let asks = self.core.feed.can_ask() || self.core.streams.is_some();
         if asks { None } else { self.core.market.feed_mut().poll_request() }
-    }
-
-    /// The same feed arrives at other sockets, too: they are taken when those in use have brought
-    /// nothing for so long, or the books could not be made sound with what they brought.
-    ///
-    /// # Errors
-    /// When they cannot be opened.
-    pub fn add_feed_backup(
-        &mut self,
-        sockets: FeedSockets,
-        after: Nanos,
-    ) -> Result<(), GatewayError> {
-        let now = self.core.clock.now();
-        self.core.feed.add_backup(self.events.io(), sockets, after, now)
-    }
-
-    /// Copies of every execution go there from now on.
-    pub fn set_drop_copies(&mut self, copies: DropCopies) {
-        self.core.orders.reports_mut().set_drop_copies(copies);
-    }
-
-    /// The venue's own drop copies are heard from now on.
-    pub fn read_drop_copies(&mut self, copies: VenueCopies) {
-        self.core.orders.read_copies(copies);
     }
 
     /// Whether the order session ended in good order.

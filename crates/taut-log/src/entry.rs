@@ -9,6 +9,7 @@ use taut_types::Nanos;
 
 use crate::code::{Code, Message};
 use crate::lines::{Quoted, Utc, json_string};
+use crate::table::by_number;
 
 /// A value of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +42,7 @@ impl Entry {
     #[must_use]
     pub fn new<M: Message>(_: &M, utc: Nanos, words: impl Into<String>) -> Self {
         Self {
-            code: M::code(),
+            code: by_number(M::NUMBER),
             utc,
             message: Cow::Owned(words.into()),
             fields: Vec::new(),
@@ -119,8 +120,9 @@ impl Entry {
             let _ = write!(words, " repeated={repeated}");
         }
         journal_field(&mut datagram, "MESSAGE", &words);
-        let [priority] = [b'0' + code.level.priority()].map(char::from);
-        journal_field(&mut datagram, "PRIORITY", priority.encode_utf8(&mut [0; 4]));
+        words.clear();
+        let _ = write!(words, "{}", code.level.priority());
+        journal_field(&mut datagram, "PRIORITY", &words);
         journal_field(&mut datagram, "SYSLOG_IDENTIFIER", identifier);
         journal_field(&mut datagram, "TAUT_CODE", code.id);
         let mut name_of = String::from("TAUT_");
@@ -137,6 +139,13 @@ impl Entry {
             journal_field(&mut datagram, "TAUT_REPEATED", &words);
         }
         datagram
+    }
+}
+
+impl fmt::Display for Entry {
+    /// A line of [logfmt](Self::logfmt).
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.logfmt())
     }
 }
 

@@ -32,15 +32,17 @@ pub mod messages;
 mod reader;
 mod record;
 mod sites;
+mod table;
 mod writer;
 
-pub use code::{Code, Level, Message, code, codes_markdown};
+pub use code::{Code, Level, Message};
 pub use entry::{Entry, Value};
 pub use field::{Field, Kind};
 pub use memory::LogMemory;
 pub use reader::LogReader;
 pub use record::{TEXT_BYTES_MAX, VALUES_MAX};
 pub use sites::LINES_A_SECOND;
+pub use table::{code, codes_markdown};
 pub use writer::LogWriter;
 
 #[cfg(test)]

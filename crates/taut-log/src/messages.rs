@@ -102,6 +102,13 @@ messages! {
      gateway trades on and tries again."
     "Raise LimitNOFILE, or see who keeps connections open.";
 
+    "GW-0007" Error Failed {}
+    "the gateway failed"
+    "It could not begin, or could not go on; the line says why. It has ended with exit code 1. \
+     Orders may be open at the venue."
+    "Mend what the line names, and start it again: with a [journal] it asks where its orders \
+     stand.";
+
     "GW-0101" Info OrderEntryUp { address: SocketAddrV4 }
     "orders can be sent"
     "The session with the venue is logged on, all open orders were asked for and compared, and \
@@ -302,6 +309,12 @@ messages! {
     "Its disk is full or too slow; with [record] when_full = \"stop\" the gateway ends."
     "Free room, or record on a faster disk.";
 
+    "GW-0506" Notice CopiesTold {}
+    "how the sessions of drop copies fare"
+    "Of copies that readers get ([drop_copy]) or that are read at the venue ([drop_copy_reader]): \
+     that a session stands or ended, who was refused, what could not be sent."
+    "Nothing where they are read; otherwise see what the line names.";
+
     "GW-0601" Info StrategyAttached {}
     "a strategy is attached"
     "A process of its own has the gateway's shared memory and can send orders."
@@ -365,4 +378,14 @@ messages! {
     "connections were not served"
     "So many came at once that some were turned away, or they did not log on in time."
     "See who connects so often.";
+
+    "VN-0004" Notice MemberCopiesTold {}
+    "how the sessions of members' drop copies fare"
+    "A reader was refused, or a copy could not be sent or kept."
+    "See what the line names.";
+
+    "VN-0005" Error VenueFailed {}
+    "the venue failed"
+    "It could not begin, or could not go on; the line says why. It has ended with exit code 1."
+    "Mend what the line names.";
 }

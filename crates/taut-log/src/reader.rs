@@ -6,10 +6,10 @@ use alloc::vec::Vec;
 use taut_ring::spsc::Consumer;
 use taut_types::{InstrumentId, Nanos};
 
-use crate::code::by_number;
 use crate::entry::{Entry, Value};
 use crate::field::{Kind, address};
 use crate::record::{Head, text_bytes};
+use crate::table::by_number;
 
 /// Takes messages out of the ring, and makes entries of them.
 #[derive(Debug)]

@@ -198,7 +198,7 @@ fn sources(folder: &Path, all: &mut String) {
 #[test]
 fn every_message_is_said_by_somebody() {
     let mut all = String::new();
-    for name in ["taut-gateway", "taut-runner"] {
+    for name in ["taut-cli", "taut-gateway", "taut-runner"] {
         sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name).join("src"), &mut all);
     }
     let words: BTreeSet<&str> = all.split(|it: char| !it.is_alphanumeric()).collect();

@@ -57,6 +57,7 @@ mod replayed;
 mod replaying;
 mod role;
 mod roles;
+mod run_control;
 mod runner;
 pub mod service;
 mod settings;

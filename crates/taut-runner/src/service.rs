@@ -53,6 +53,7 @@ mod room;
 mod rules;
 mod secret;
 mod snapshot;
+mod stages;
 mod strategy_file;
 mod subscribe;
 mod subscribe_rule;
@@ -70,6 +71,7 @@ pub use attach::{Attach, Attached};
 pub use binance::{
     BinanceBest, BinanceEncoding, BinanceInterval, BinanceKeys, BinanceMarket, BinanceOrders,
 };
+pub(crate) use client::run_socket;
 pub use client::{ControlClient, control_path};
 pub(crate) use connections::{Connect, Connections, MarketData, Tap, connect};
 pub use copy_reader::CopyReaderKeys;
@@ -103,6 +105,7 @@ pub(crate) use recorded::RecordedGateway;
 pub use recordings::{RecordingSeen, RecordingSettings};
 pub(crate) use rules::risk_of;
 pub use secret::{CredentialKind, CredentialSettings, SecretSource};
+pub(crate) use stages::stage_lines;
 pub use strategy_file::{STRATEGY_SAMPLE, StrategyFile};
 pub use subscribe_rule::SubscribeRule;
 pub use taut_log::Entry;

@@ -13,7 +13,7 @@ use taut_sys::{
     Anchoring, Doorbell, MAPPING_WORDS, StopSignal, Wait, available_cpus, catch_stop_signals,
     cpu_times, monotonic, process_id, process_nice, stop_requests, stop_signal, utc,
 };
-use taut_types::Nanos;
+use taut_types::{Instrument, Nanos};
 use toml::Table;
 
 use crate::children::Children;
@@ -27,6 +27,7 @@ use crate::outcome::{End, Holdings, Outcome, Process, VenueOutcome};
 use crate::outliers::OutlierWatch;
 use crate::placement::{Place, Placement, may_come_first, measure};
 use crate::role::Role;
+use crate::run_control::{RunControl, Watched};
 use crate::settings::{Market, Mode, RemoteVenue, Settings, VenueKind};
 use crate::{simulator, web};
 
@@ -119,12 +120,22 @@ pub fn run(settings: &Settings, observer: &mut dyn Observer) -> Result<Outcome, 
     let parameters = toml::to_string(&settings.parameters)
         .map_err(|error| RunnerError::Settings(format!("[parameters]: {error}")))?;
     catch_stop_signals().map_err(|error| RunnerError::run("signals", error))?;
-    let (shared, other) = open(settings.market()?)?;
+    let market = settings.market()?;
+    let venue = match &market {
+        Market::Simulator(simulator) => simulator.kind.name(),
+        Market::Remote(_) => VenueKind::Taut.name(),
+    };
+    let (shared, other) = open(market)?;
     let region = |error: &dyn std::fmt::Display| RunnerError::run("shared memory", error);
     let regions = Regions::of(&shared.segment).map_err(|error| region(&error))?;
     let strategy = StrategyRegions::of(&shared.strategy_segment).map_err(|error| region(&error))?;
     let mut run = Run {
         settings,
+        control: RunControl::open(),
+        segment: &shared.segment,
+        instruments: settings.instruments()?,
+        venue,
+        orders: &shared.orders,
         began: monotonic(),
         placement,
         parameters,
@@ -198,6 +209,12 @@ struct Traded {
 /// A run under way.
 struct Run<'a, 'm> {
     settings: &'a Settings,
+    /// Who looks at it.
+    control: RunControl,
+    segment: &'m Segment,
+    instruments: Vec<Instrument>,
+    venue: &'static str,
+    orders: &'m str,
     began: Nanos,
     placement: Placement,
     parameters: String,
@@ -501,8 +518,19 @@ impl Run<'_, '_> {
     /// Takes what the children say, anchors the clock, and ends at once when a second stop signal
     /// comes.
     fn listen(&mut self, span: Nanos) -> Result<(), RunnerError> {
-        let said = self.children.listen(span)?;
+        let others: Vec<_> = self.control.fds().collect();
+        let said = self.children.listen(span, &others)?;
         self.said.extend(said);
+        self.control.serve(&Watched {
+            segment: self.segment,
+            regions: &self.regions,
+            strategy: StrategyCounters::load(self.strategy.counters),
+            is_fused: self.settings.mode == Mode::Fused,
+            instruments: &self.instruments,
+            venue: self.venue,
+            orders: self.orders,
+            up_seconds: monotonic().since(self.began).0.unsigned_abs() / 1_000_000_000,
+        });
         self.clock.set(&self.anchoring.renew().to_words());
         // Two signals at once are one wish: `timeout` sends to a process and to its group.
         let stops = stop_requests();

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 
 use taut_fix::CompId;
-use taut_fix_engine::Credentials;
+use taut_fix_engine::{Credentials, Tell};
 use taut_gateway::{
     BinanceFix, BinanceOrderSettings, BinanceWs, CopiedVenue, CopyReaderSettings, FeedInput,
     FeedStreams, FusedClient, Gateway, GatewayConfig, OrderHandler, Regions, SecondConnection,
@@ -423,7 +423,7 @@ fn at_binance_drop_copies_say_what_the_session_said() {
                 tls: None,
             },
             grace: Nanos::from_millis(100),
-            tell,
+            tell: Tell::new(tell),
         }
     });
 }

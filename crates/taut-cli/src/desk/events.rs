@@ -12,9 +12,9 @@ const EVENTS_MAX: usize = 500;
 /// Counters of which each step is an event.
 const COUNTED: [(&str, &str); 4] = [
     ("risk_rejects", "stopped by the risk checks"),
+    ("refused", "other requests refused by the gateway"),
     ("order_rejects", "rejected by the venue"),
-    ("cancel_rejects", "cancels that came too late"),
-    ("unanswered", "left without an answer"),
+    ("modify_rejects", "changes refused by the venue"),
 ];
 
 /// Something that happened.
@@ -132,7 +132,8 @@ impl Known {
             said
         };
         all.extend(of(&self.warnings, "warning", &before.warnings));
-        all.extend(of(&before.warnings, "cleared", &self.warnings));
+        let cleared = of(&before.warnings, "cleared", &self.warnings);
+        all.extend(cleared.into_iter().map(|(kind, text)| (kind, format!("no more: {text}"))));
         if self.state != State::Up || is_new {
             return all;
         }

@@ -115,7 +115,6 @@ impl Answer {
     pub fn bytes(&self, with_body: bool) -> Vec<u8> {
         let reason = match self.status {
             200 => "OK",
-            204 => "No Content",
             400 => "Bad Request",
             401 => "Unauthorized",
             403 => "Forbidden",

@@ -225,6 +225,10 @@ fn listen(io: &mut Io<EpollKernel>, peer: &mut Peer, board: &mut Board, asks: bo
         && !rest.is_empty()
     {
         let handled = socket.handle_bytes(now, rest);
+        if handled.consumed == 0 && handled.event.is_none() {
+            // A request that could not be accepted takes nothing more.
+            break;
+        }
         match handled.event {
             Some(Event::Requested(_)) => is_new |= handled.outbox.accept(None, &[]).is_ok(),
             Some(Event::Text(text)) => said(board, who, *role, text),

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 /// Folders that systemd makes for the unit, and gives to its user.
 const STATE: &str = "/var/lib";
 const RUNTIME: &str = "/run/taut";
+/// Folders for temporary files, which a unit may have for itself.
+const SHARED: [&str; 2] = ["/tmp", "/var/tmp"];
 
 /// What a unit is made of.
 #[derive(Clone, Debug, Default)]
@@ -80,7 +82,9 @@ impl Unit {
         }
         writeln!(
             text,
-            "# Open orders are cancelled and the session is logged out.\nKillSignal=SIGTERM\n\
+            "# Instruments that its file names by patterns wait for the venue to define them.\n\
+             TimeoutStartSec=infinity\n\
+             # Open orders are cancelled and the session is logged out.\nKillSignal=SIGTERM\n\
              TimeoutStopSec=30\nRestart=on-failure\nRestartSec=1\n\
              # Wrong settings do not become right.\nRestartPreventExitStatus=2"
         )?;
@@ -97,18 +101,24 @@ impl Unit {
         writeln!(
             text,
             "\n# What would put a filter before each system call (SystemCallFilter=,\n\
-             # RestrictAddressFamilies= and their like) is left out: an order would pay for it.\n\
-             # PrivateDevices= too: clocks and latency hints are devices.\n\
+             # RestrictAddressFamilies=, ProtectKernelTunables= and their like) is left out: an\n\
+             # order would pay for it. PrivateDevices= too: clocks and latency hints are devices.\n\
              NoNewPrivileges=yes\nCapabilityBoundingSet={}\nProtectSystem=strict\n\
-             ProtectHome=read-only\nPrivateTmp=yes\nProtectControlGroups=yes\n\
-             ProtectKernelTunables=yes\nUMask=0027\n\n\
+             ProtectHome=read-only\nPrivateTmp={}\nProtectControlGroups=yes\nUMask=0027\n\n\
              # The rate of messages is limited by the program itself, with counts.\n\
              LogRateLimitIntervalSec=0\n\n[Install]\nWantedBy=multi-user.target",
             match self.scheduling {
                 Scheduling::Nice => "",
                 Scheduling::Fifo(_) => "CAP_SYS_NICE",
-            }
+            },
+            if self.writes_for_all() { "no" } else { "yes" }
         )
+    }
+
+    /// Whether the file names folders for temporary files, where others look for what it writes.
+    fn writes_for_all(&self) -> bool {
+        let is_shared = |folder: &PathBuf| SHARED.iter().any(|shared| folder.starts_with(shared));
+        self.writes.iter().any(is_shared)
     }
 
     fn write_scheduling(&self, text: &mut String) -> std::fmt::Result {
@@ -235,8 +245,11 @@ mod tests {
         assert_eq!(text.matches("ReadWritePaths=/srv/journal\n").count(), 1, "{text}");
         assert_eq!(text.matches("ReadWritePaths=").count(), 1, "{text}");
         assert!(text.contains("Environment=XDG_RUNTIME_DIR=/run/taut\n"), "{text}");
-        let text = Unit { has_control: true, ..unit }.text();
+        assert!(text.contains("PrivateTmp=yes\n"), "{text}");
+        let writes = vec![PathBuf::from("/tmp/gateway")];
+        let text = Unit { has_control: true, writes, ..unit }.text();
         assert!(!text.contains("XDG_RUNTIME_DIR"), "{text}");
+        assert!(text.contains("PrivateTmp=no\n"), "others look there: {text}");
     }
 
     #[test]

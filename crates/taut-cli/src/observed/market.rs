@@ -50,6 +50,8 @@ pub struct Market {
     instruments: Vec<Instrument>,
     followed: BTreeSet<usize>,
     position: u64,
+    /// Where the ring was at the last look.
+    position_before: u64,
     lost: u64,
 }
 
@@ -59,7 +61,7 @@ impl Market {
         let position = MarketReader::new(regions)?.position();
         let instruments: Vec<_> = lines.into_iter().map(Instrument::new).collect();
         let followed = (0..instruments.len().min(FOLLOWED)).collect();
-        Ok(Self { instruments, followed, position, lost: 0 })
+        Ok(Self { instruments, followed, position, position_before: position, lost: 0 })
     }
 
     /// Follows the books of these instruments, and no others.
@@ -73,6 +75,12 @@ impl Market {
                 instrument.book = None;
             }
         }
+    }
+
+    /// Follows this book no more: the gateway does not tell it.
+    pub fn give_up(&mut self, symbol: &str) {
+        let number = self.instruments.iter().position(|it| it.line.symbol == symbol);
+        self.followed.retain(|followed| Some(*followed) != number);
     }
 
     /// The symbols of books that are followed and were not told yet, or were lost.
@@ -115,12 +123,24 @@ impl Market {
         Ok(())
     }
 
-    fn lost_some(&mut self, lost: u64) {
-        self.lost += lost;
+    /// Whether the ring has had something since this was asked last.
+    pub const fn has_moved(&mut self) -> bool {
+        let has_moved = self.position != self.position_before;
+        self.position_before = self.position;
+        has_moved
+    }
+
+    /// The ring does not tell what changes: books are asked for anew.
+    pub fn distrust(&mut self) {
         for instrument in &mut self.instruments {
             instrument.book = None;
             instrument.is_in_best_levels = false;
         }
+    }
+
+    fn lost_some(&mut self, lost: u64) {
+        self.lost += lost;
+        self.distrust();
     }
 
     fn apply(&mut self, at: u64, event: &Event) {
@@ -283,7 +303,8 @@ mod tests {
             ..InstrumentLine::default()
         };
         let instruments = vec![Instrument::new(line)];
-        let mut market = Market { instruments, followed: [0].into(), position: 7, lost: 0 };
+        let followed = [0].into();
+        let mut market = Market { instruments, followed, position: 7, position_before: 7, lost: 0 };
         assert_eq!(market.wanted(), ["ONE"]);
         let unit = 1_000_000_000;
         let lines = |position| BookLines {
@@ -312,6 +333,7 @@ mod tests {
         assert_eq!(text(&seen.bids), ["0.4 x 9"]);
         assert_eq!(text(&seen.asks), ["0.3 x 11", "2 x 12"]);
         assert!(seen.is_sound && seen.events == 6);
+        assert!(!market.has_moved());
         market.lost_some(3);
         assert_eq!((market.wanted().len(), market.lost()), (1, 3));
         market.follow(&[]);

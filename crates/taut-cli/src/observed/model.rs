@@ -5,6 +5,7 @@ use taut_lat::Summary;
 use taut_runner::service::{LatchLine, OrderLine, PositionLine, StrategyLine, VenueClockLine};
 
 use super::channels::ChannelSeen;
+use super::processes::ProcessSeen;
 use super::thread::ThreadSeen;
 
 /// All gateways and channels at one moment.
@@ -16,6 +17,8 @@ pub struct Snapshot {
     pub gateways: Vec<GatewaySeen>,
     /// Channels in shared memory, by name.
     pub channels: Vec<ChannelSeen>,
+    /// The processes of `taut`, by their numbers.
+    pub processes: Vec<ProcessSeen>,
 }
 
 /// Whether a gateway answers.
@@ -67,6 +70,8 @@ pub struct GatewaySeen {
     pub strategies: Vec<StrategyLine>,
     /// With best prices, and the depth of those that are followed.
     pub instruments: Vec<InstrumentSeen>,
+    /// Whether orders, positions and profit are known: those of a run are not.
+    pub knows_orders: bool,
     /// Orders that are not over.
     pub orders: Vec<OrderLine>,
     /// How many there are.
@@ -170,6 +175,14 @@ pub struct Profit {
     pub fees: String,
     /// Both less fees.
     pub total: String,
+}
+
+impl Profit {
+    /// Of positions that are not known.
+    pub fn unknown() -> Self {
+        let [realised, unrealised, fees, total] = std::array::from_fn(|_| "?".to_owned());
+        Self { realised, unrealised, fees, total }
+    }
 }
 
 /// A counter.

@@ -10,10 +10,10 @@ use super::warnings::of_status;
 pub fn gateway(
     name: &str,
     status: &Status,
-    holdings: Option<Holdings>,
+    holdings: Option<&Holdings>,
     counters: Vec<Counter>,
 ) -> GatewaySeen {
-    let (orders, positions) = holdings.map(|it| (it.orders, it.positions)).unwrap_or_default();
+    let positions = holdings.map(|it| it.positions.as_slice());
     GatewaySeen {
         name: name.to_owned(),
         process: status.process,
@@ -23,10 +23,11 @@ pub fn gateway(
         connections: connections(status, &counters),
         venue_clock: status.venue_clock,
         strategies: status.strategies.clone(),
-        orders,
+        knows_orders: holdings.is_some(),
+        orders: holdings.map(|it| it.orders.clone()).unwrap_or_default(),
         open_orders: status.open_orders,
-        profit: profit(&positions),
-        positions,
+        profit: positions.map_or_else(Profit::unknown, profit),
+        positions: positions.unwrap_or_default().to_vec(),
         latches: status.latches.clone(),
         warnings: of_status(status, &counters),
         counters,

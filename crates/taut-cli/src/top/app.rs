@@ -76,6 +76,8 @@ pub enum Page {
     Overview,
     /// All channels in shared memory.
     Channels,
+    /// All processes of `taut`.
+    Processes,
     /// A page of one gateway.
     Gateway(Tab),
     /// The stages of one order, by its id.
@@ -205,10 +207,8 @@ impl App {
                 self.is_reversed = !self.is_reversed;
                 self.keep_selection();
             }
-            Key::Char('c') => {
-                let is_there = self.page == Page::Channels;
-                self.go(if is_there { Page::Overview } else { Page::Channels });
-            }
+            Key::Char('c') => self.toggle(Page::Channels),
+            Key::Char('p') => self.toggle(Page::Processes),
             Key::Char(digit @ '1'..='8') if self.selected().is_some() => {
                 let place = usize::from(digit as u8 - b'1');
                 self.open(Tab::ALL.get(place).copied().unwrap_or_default());
@@ -222,6 +222,12 @@ impl App {
             Page::Gateway(Tab::Books) => Wish::Follow,
             _ => Wish::Nothing,
         }
+    }
+
+    /// To this page, or from there to the overview.
+    fn toggle(&mut self, page: Page) {
+        let is_there = self.page == page;
+        self.go(if is_there { Page::Overview } else { page });
     }
 
     fn go(&mut self, page: Page) {
@@ -290,7 +296,7 @@ impl App {
 
     fn ask_for_kill(&mut self) {
         match self.selected().map(|it| it.name.clone()) {
-            Some(gateway) if self.page != Page::Channels => {
+            Some(gateway) if !matches!(self.page, Page::Channels | Page::Processes) => {
                 self.confirmation = Some(Confirmation { gateway, typed: String::new() });
             }
             _ => self.say("no gateway is selected".to_owned()),

@@ -8,7 +8,9 @@ use super::app::{App, Page, Tab};
 use super::overview::{ns, rate, shown};
 use super::sheet::{Row, Sheet, Tone, cut, number, words, wrapped};
 use super::sort::over;
-use crate::observed::model::{Connection, GatewaySeen, InstrumentSeen, Level, OrderTimes, Times};
+use crate::observed::model::{
+    Connection, Counter, GatewaySeen, InstrumentSeen, Level, OrderTimes, StageTimes, Times,
+};
 
 /// The page that is shown.
 pub fn page(app: &App, width: u16) -> Sheet {
@@ -45,7 +47,7 @@ fn stages(gateway: &GatewaySeen) -> Sheet {
         number("max", 8).from(120),
     ];
     let of = |times: &Times, value: u64| ns(times.count, value);
-    let row = |stage: &crate::observed::model::StageTimes| {
+    let row = |stage: &StageTimes| {
         let (second, minute, start) = (&stage.second, &stage.minute, &stage.start);
         Row::of([
             stage.stage.clone(),
@@ -224,11 +226,11 @@ fn order(gateway: &GatewaySeen, id: &str) -> Sheet {
 
 fn positions(gateway: &GatewaySeen) -> Sheet {
     let columns = vec![
-        words("strategy", 12),
-        words("symbol", 14),
+        words("strategy", 11),
+        words("symbol", 13),
         number("account", 7),
         number("quantity", 10),
-        number("average", 11),
+        number("average", 10),
         number("realised", 10),
         number("unrealised", 10),
         number("fees", 10).from(100),
@@ -239,7 +241,7 @@ fn positions(gateway: &GatewaySeen) -> Sheet {
             it.symbol.clone(),
             it.account.to_string(),
             it.quantity.clone(),
-            cut(&it.average_price, 11),
+            cut(&it.average_price, 10),
             shown(&it.realised),
             shown(&it.unrealised),
             shown(&it.fees),
@@ -254,7 +256,11 @@ fn positions(gateway: &GatewaySeen) -> Sheet {
         shown(&profit.total)
     )];
     let rows = gateway.positions.iter().map(row).collect();
-    Sheet { above, columns, rows, empty: "nothing is held", below: Vec::new() }
+    let empty = match gateway.knows_orders {
+        true => "nothing is held",
+        false => "not known here: a run tells its positions at its end",
+    };
+    Sheet { above, columns, rows, empty, below: Vec::new() }
 }
 
 fn strategies(gateway: &GatewaySeen) -> Sheet {
@@ -306,11 +312,10 @@ fn connections(gateway: &GatewaySeen) -> Sheet {
     };
     let mut below = Vec::new();
     if let Some(clock) = gateway.venue_clock {
-        let [ahead, round_trip] =
-            [clock.ahead_us, clock.round_trip_us].map(|us| us as f64 / 1_000.0);
+        let [ahead, round_trip] = [clock.ahead_us, clock.round_trip_us].map(|us| us as f64 / 1e3);
         let jumps = clock.jumps;
         below.push(format!(
-            "  the venue's clock is {ahead:.1} ms ahead (round trip {round_trip:.1} ms, {jumps} jumps)"
+            "  venue's clock: {ahead:.1} ms ahead, round trip {round_trip:.1} ms, {jumps} jumps"
         ));
     }
     let rows = gateway.connections.iter().map(row).collect();
@@ -320,7 +325,7 @@ fn connections(gateway: &GatewaySeen) -> Sheet {
 fn counters(gateway: &GatewaySeen) -> Sheet {
     let columns = vec![words("counter", 28), number("since start", 16), number("a second", 12)];
     let counted = gateway.counters.iter().filter(|it| it.value > 0);
-    let rows = counted.map(|it| {
+    let rows = counted.map(|it: &Counter| {
         let value = taut_report::human_count(it.value);
         Row::of([it.name.clone(), value, rate(it.per_second)])
     });

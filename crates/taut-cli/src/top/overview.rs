@@ -6,7 +6,8 @@ use super::app::{App, phrase};
 use super::sheet::{Row, Sheet, Tone, number, words};
 use super::sort::SORTS;
 use crate::observed::channels::{ChannelReader, ChannelStream};
-use crate::observed::model::{GatewaySeen, State};
+use crate::observed::model::{GatewaySeen, State, Warning};
+use crate::observed::processes::ProcessSeen;
 
 /// The table of all gateways.
 pub fn gateways(app: &App) -> Sheet {
@@ -42,15 +43,19 @@ const WARNINGS: usize = 4;
 fn below(app: &App) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(gateway) = app.selected().filter(|it| !it.warnings.is_empty()) {
-        for warning in gateway.warnings.iter().take(WARNINGS) {
-            let name = phrase(&gateway.name);
-            lines.push(format!("  {name}: {}: {}", warning.code, warning.text));
-        }
+        let name = phrase(&gateway.name);
+        let line = |it: &Warning| format!("  {name}: {}: {}", it.code, it.text);
+        lines.extend(gateway.warnings.iter().take(WARNINGS).map(line));
         if let Some(more @ 1..) = gateway.warnings.len().checked_sub(WARNINGS) {
             lines.push(format!("  {more} more on its page of warnings"));
         }
     }
     lines.extend(channels_line(app));
+    match app.snapshot.processes.len() {
+        0 => {}
+        1 => lines.push("  1 process of taut: p shows it".to_owned()),
+        count => lines.push(format!("  {count} processes of taut: p shows them")),
+    }
     lines
 }
 
@@ -90,7 +95,10 @@ fn row(gateway: &GatewaySeen) -> Row {
         per_second("ticks"),
         per_second("orders"),
         per_second("fills"),
-        gateway.open_orders.to_string(),
+        match gateway.knows_orders {
+            true => gateway.open_orders.to_string(),
+            false => "?".to_owned(),
+        },
         ns(times.second.count, times.second.p50_ns),
         ns(times.second.count, times.second.p99_ns),
         ns(times.minute.count, times.minute.p99_ns),
@@ -172,6 +180,23 @@ fn stream(channel: &str, stream: &ChannelStream) -> Row {
         readers.join("; "),
     ])
     .tone(if is_bad { Tone::Bad } else { Tone::Plain })
+}
+
+/// The table of all processes of `taut`.
+pub fn processes(app: &App) -> Sheet {
+    let columns =
+        vec![number("process", 8), number("CPU", 6), number("memory", 9), words("taut", 0)];
+    let row = |it: &ProcessSeen| {
+        Row::of([
+            it.process.to_string(),
+            format!("{:.0}%", it.cpus * 100.0),
+            format!("{} MiB", it.resident_bytes >> 20),
+            it.command.clone(),
+        ])
+    };
+    let above = vec!["  this user's processes of taut; CPU: of one CPU".to_owned()];
+    let rows = app.snapshot.processes.iter().map(row).collect();
+    Sheet { above, columns, rows, empty: "no other process of taut", below: Vec::new() }
 }
 
 /// A rate: `0`, `0.3`, `12`, `1,234`.

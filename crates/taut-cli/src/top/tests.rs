@@ -11,6 +11,7 @@ use crate::observed::model::{
     Connection, Counter, GatewaySeen, InstrumentSeen, Level, OrderTimes, Profit, Snapshot,
     StageTimes, State, Times, Warning,
 };
+use crate::observed::processes::ProcessSeen;
 
 const STAGES: [&str; 9] = [
     "decode",
@@ -105,6 +106,7 @@ fn one() -> GatewaySeen {
         strategies: vec![touch, idle],
         instruments: vec![instrument("TAUT", "585.32", "585.33"), instrument("TWO", "1.5", "1.6")],
         orders: vec![order("0G000000000040G1", "buy"), order("0G000000000040H1", "sell")],
+        knows_orders: true,
         open_orders: 2,
         positions: vec![PositionLine {
             strategy: "touch".to_owned(),
@@ -176,6 +178,15 @@ fn snapshot() -> Snapshot {
         at_ns: 1_795_172_103_000_000_000,
         gateways: vec![binance, deribit, one()],
         channels: vec![channel],
+        processes: vec![
+            ProcessSeen {
+                process: 4711,
+                command: "gateway --config gateway.toml".to_owned(),
+                cpus: 1.0,
+                resident_bytes: 64 << 20,
+            },
+            ProcessSeen { process: 4712, command: "venue".to_owned(), ..ProcessSeen::default() },
+        ],
     }
 }
 
@@ -261,6 +272,11 @@ fn every_page_fits_every_size_and_says_what_it_is_for() {
     let text = frame(&mut app, 80, 24).join("\n");
     assert!(text.contains("10 lag 3"), "{text}");
     assert!(frame(&mut app, 100, 24).join("\n").contains("11 lag 900 LOST 12"));
+    press(&mut app, &[Key::Char('p')]);
+    let text = frame(&mut app, 80, 24).join("\n");
+    assert!(text.contains("4711   100%    64 MiB gateway --config"), "{text}");
+    assert_eq!(press(&mut app, &[Key::Char('k')]), Wish::Nothing);
+    assert!(app.confirmation.is_none());
 }
 
 #[test]

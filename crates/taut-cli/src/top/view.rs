@@ -27,6 +27,7 @@ pub fn draw(app: &mut App, area: Rect, buffer: &mut Buffer) {
     let sheet = match app.page {
         Page::Overview => overview::gateways(app),
         Page::Channels => overview::channels(app),
+        Page::Processes => overview::processes(app),
         _ => detail::page(app, area.width),
     };
     (app.lines, app.lines_shown) = (sheet.rows.len(), sheet.rows_shown(page));
@@ -57,6 +58,7 @@ fn tab_line(app: &App, width: u16) -> String {
     let open = match &app.page {
         Page::Overview => return " all gateways".to_owned(),
         Page::Channels => return " channels".to_owned(),
+        Page::Processes => return " processes".to_owned(),
         Page::Gateway(tab) => *tab,
         Page::Order(_) => Tab::Orders,
     };
@@ -75,9 +77,11 @@ fn tab_line(app: &App, width: u16) -> String {
 const fn keys_line(app: &App) -> &'static str {
     match app.page {
         Page::Overview => {
-            " ↑↓ select  Enter open  s sort  r reverse  space freeze  c channels  k kill  ? q"
+            " ↑↓ Enter  s r sort  space freeze  c channels  p processes  k kill  ? help  q"
         }
-        Page::Channels => " ↑↓ scroll  c gateways  space freeze  ? help  q quit",
+        Page::Channels | Page::Processes => {
+            " ↑↓ scroll  Esc gateways  space freeze  ? help  q quit"
+        }
         Page::Gateway(Tab::Orders) => {
             " ↑↓ select  Enter stages of the order  1-8 ←→ page  Esc back  k kill  ? q"
         }
@@ -92,7 +96,7 @@ const HELP: [&str; 11] = [
     "Esc, Backspace                    back",
     "s, r         sort by the next column, reversed",
     "space        freeze what is shown, and go on",
-    "c            channels in shared memory",
+    "c, p         channels in shared memory, processes of taut",
     "k            kill switch of the selected gateway:",
     "             no new order, open ones cancelled;",
     "             asks for its name first",

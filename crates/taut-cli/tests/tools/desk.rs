@@ -199,6 +199,38 @@ fn what_is_no_request_of_ours_is_refused_and_the_desk_goes_on() {
 }
 
 #[test]
+fn others_reach_it_over_tls_with_a_token() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let made = rcgen::generate_simple_self_signed([String::from("127.0.0.1")]).expect("keys");
+    let [chain, key] = ["chain.pem", "key.pem"]
+        .map(|name| folder.path().join(name).to_str().expect("a path").to_owned());
+    std::fs::write(&chain, made.cert.pem()).expect("a file");
+    std::fs::write(&key, made.signing_key.serialize_pem()).expect("a file");
+    let file = tokens(folder.path());
+    let nobody = folder.path().join("nobody");
+    let mut command = taut();
+    command.args(["desk", "--listen", "0.0.0.0:0", "--tls-cert", &chain, "--tls-key", &key]);
+    command.arg("--token-file").arg(file).arg("--gateway").arg(nobody);
+    let mut desk = Process::start(&mut command);
+    let port = desk.stdout_line("where it listens", |line| {
+        Some(line.strip_prefix("https://0.0.0.0:")?.strip_suffix('/')?.to_owned())
+    });
+    let url = format!("wss://127.0.0.1:{port}/live");
+    let connect = |more: &[&str]| {
+        run(&[&["ws", "connect", &url, "--tls-roots", &chain, "--count", "1"], more].concat())
+    };
+    let heard = connect(&["--header", &format!("Authorization: Bearer {READ}")]);
+    let told = text(&heard.stdout);
+    assert!(heard.status.success(), "{}", text(&heard.stderr));
+    assert!(told.contains("\"kind\":\"hello\"") && told.contains("\"role\":\"read\""), "{told}");
+    let refused = connect(&[]);
+    assert!(text(&refused.stderr).contains("401"), "{}", text(&refused.stderr));
+    // Who speaks without TLS is not heard.
+    assert_eq!(get(&format!("127.0.0.1:{port}"), "/", &[]).status, 0);
+    drop(desk);
+}
+
+#[test]
 fn what_would_be_open_to_others_does_not_start() {
     let folder = tempfile::tempdir().expect("a folder");
     let refused = |arguments: &[&str], words: &str| {

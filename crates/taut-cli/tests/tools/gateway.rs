@@ -455,7 +455,7 @@ fn strategies_come_and_go_at_a_gateway_that_is_watched_stopped_and_started_again
     world.ask(&["stop"]);
     let said = gateway.finish();
     assert!(said.status.success(), "{}", text(&said.stderr));
-    let end = "ended: no order was open, logged out\n";
+    let end = "msg=\"ended: no order was open, logged out\"\n";
     assert!(text(&said.stderr).ends_with(end), "{}", text(&said.stderr));
     assert!(!Path::new(&control).exists(), "the control socket is left");
     interrupt(&venue);

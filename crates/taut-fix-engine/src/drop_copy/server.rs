@@ -12,6 +12,7 @@ use taut_types::Nanos;
 
 use super::notes::DropCopyNotes;
 use super::source::DropCopySource;
+use super::tell::Tell;
 use crate::acceptor::Acceptor;
 use crate::application::{Application, Outbox};
 use crate::settings::{SessionSettings, Settings};
@@ -37,7 +38,7 @@ pub struct DropCopySettings {
     /// The folder of what is sent: a reader that comes back gets what it missed.
     pub store: PathBuf,
     /// Is told what a person should know.
-    pub tell: fn(&str),
+    pub tell: Tell,
 }
 
 /// Sends copies to their readers, on a thread of its own.
@@ -66,8 +67,8 @@ impl<S: DropCopySource> DropCopyServer<S> {
             SessionSettings { store, ..SessionSettings::new(config) }
         };
         let sessions = Settings::new(settings.readers.iter().map(session).collect());
-        let tell = settings.tell;
-        let make: Make = Box::new(move |_| Reader { tell });
+        let tell = settings.tell.clone();
+        let make: Make = Box::new(move |_| Reader { tell: tell.clone() });
         let acceptor = Acceptor::open(events.io(), settings.listen, sessions, make)?;
         let (to, copies) = mpsc::sync_channel(WAITING);
         let (wake, lost) = (events.io().poster(), Arc::new(OnceLock::new()));
@@ -77,7 +78,7 @@ impl<S: DropCopySource> DropCopyServer<S> {
             copies,
             batch: Vec::with_capacity(BATCH),
             source,
-            tell,
+            tell: settings.tell.clone(),
             // Above every number that a server started before has used.
             next_exec_id: taut_sys::utc().0.unsigned_abs() / 1_000,
             lost: Arc::clone(&lost),
@@ -103,7 +104,7 @@ impl<S: DropCopySource> DropCopyServer<S> {
         let ended = self.events.run(&mut self.readers, WaitStrategy::Block);
         if let Some(lost @ 1..) = self.readers.lost.get() {
             let words = format!("drop copies lost: {lost}; the server was too far behind");
-            (self.readers.tell)(&words);
+            self.readers.tell.say(&words);
         }
         ended.map_err(io::Error::other)
     }
@@ -119,7 +120,7 @@ struct Readers<S: DropCopySource> {
     copies: Receiver<S::Execution>,
     batch: Vec<S::Execution>,
     source: S,
-    tell: fn(&str),
+    tell: Tell,
     next_exec_id: u64,
     /// What the other end lost, once it is gone.
     lost: Arc<OnceLock<u64>>,
@@ -161,7 +162,7 @@ impl<S: DropCopySource> Readers<S> {
             let numbered = (first..).zip(&*batch);
             for (exec_id, execution) in numbered.filter(|(_, it)| source.is_for(reader, it)) {
                 if let Err(error) = source.send(outbox, exec_id, execution) {
-                    tell(&format!("a drop copy is neither sent nor kept: {error}"));
+                    tell.say(&format!("a drop copy is neither sent nor kept: {error}"));
                 }
             }
         };
@@ -186,7 +187,7 @@ impl<S: DropCopySource> Readers<S> {
         if let Ok(counters) = self.acceptor.admission_counters(io)
             && counters.turned_away() > 0
         {
-            (self.tell)(&format!("drop copy: not served: {counters}"));
+            self.tell.say(&format!("drop copy: not served: {counters}"));
         }
         self.acceptor.log_out_all(io);
         // Without a timer nothing may complete any more, which ends the loop too.
@@ -208,10 +209,10 @@ impl<S: DropCopySource> Handler<EpollKernel> for Readers<S> {
         }
         // At the end the listener is closed, which is no fault.
         if let Some(fault) = self.acceptor.take_fault().filter(|_| self.ends_by.is_none()) {
-            (self.tell)(&format!("drop copy: cannot accept a reader: {fault}"));
+            self.tell.say(&format!("drop copy: cannot accept a reader: {fault}"));
         }
         if let Some(refusal) = self.acceptor.take_refusal() {
-            (self.tell)(&format!("drop copy: a reader is refused: {refusal}"));
+            self.tell.say(&format!("drop copy: a reader is refused: {refusal}"));
         }
         if self.ends_by.is_some_and(|end| self.acceptor.is_idle() || io.now() >= end) {
             io.stop();
@@ -228,7 +229,7 @@ impl<S: DropCopySource> std::fmt::Debug for Readers<S> {
 /// A reader says nothing: whatever it asks for is refused.
 #[derive(Debug)]
 struct Reader {
-    tell: fn(&str),
+    tell: Tell,
 }
 
 impl Application for Reader {
@@ -239,6 +240,6 @@ impl Application for Reader {
     }
 
     fn warn(&mut self, words: &str) {
-        (self.tell)(&format!("drop copy: {words}"));
+        self.tell.say(&format!("drop copy: {words}"));
     }
 }

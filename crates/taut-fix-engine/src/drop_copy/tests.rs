@@ -87,7 +87,7 @@ fn the_server_ends_though_no_word_of_the_end_finds_room_and_tells_what_was_lost(
         sender_comp_id: comp_id("VENUE"),
         readers: vec![comp_id("MEMBER1")],
         store: folder.path().to_owned(),
-        tell: |words| TOLD_LOST.lock().unwrap().push(words.to_owned()),
+        tell: Tell::new(|words| TOLD_LOST.lock().unwrap().push(words.to_owned())),
     };
     let (mut notes, server) = DropCopyServer::open(&settings, Numbers).unwrap();
     notes.set_last_wait(Nanos::from_millis(5));
@@ -112,7 +112,7 @@ fn each_reader_is_told_what_is_for_it_and_the_server_ends_with_its_other_end() {
         sender_comp_id: comp_id("VENUE"),
         readers: vec![comp_id("MEMBER1"), comp_id("MEMBER2")],
         store: folder.path().to_owned(),
-        tell: |words| panic!("{words}"),
+        tell: Tell::new(|words| panic!("{words}")),
     };
     let (mut notes, server) = DropCopyServer::open(&settings, Numbers).unwrap();
     [1, 2, 3, 11].into_iter().for_each(|number| notes.note(number));

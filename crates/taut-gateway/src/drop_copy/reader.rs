@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use taut_fix::{BeginString, CompId, Event, Role, SessionConfig};
 use taut_fix_engine::{
-    Application, Credentials, Initiator, Outbox, Received, SessionSettings, TlsSettings,
+    Application, Credentials, Initiator, Outbox, Received, SessionSettings, Tell, TlsSettings,
 };
 use taut_io::{Completion, EpollKernel, EventLoop, Handler, Io, LoopConfig, Poster, WaitStrategy};
 use taut_types::Nanos;
@@ -41,7 +41,7 @@ pub struct CopyReaderSettings {
     /// How long the order session has to say the same before a copy counts.
     pub grace: Nanos,
     /// What somebody should know, in words.
-    pub tell: fn(&str),
+    pub tell: Tell,
 }
 
 /// Whose copies are read.
@@ -184,8 +184,9 @@ impl Handler<EpollKernel> for ReadOn<'_> {
             self.0.handle(io, &completion);
         }
         if let Some(failure) = self.0.take_failure() {
-            let tell = self.0.endpoint().application().tell;
-            tell(&format!("drop copies of the venue are not read: {failure}; it is tried again"));
+            let words =
+                format!("drop copies of the venue are not read: {failure}; it is tried again");
+            self.0.endpoint().application().tell.say(&words);
         }
     }
 }
@@ -194,7 +195,7 @@ impl Handler<EpollKernel> for ReadOn<'_> {
 struct Copies {
     to: SyncSender<Copied>,
     language: Language,
-    tell: fn(&str),
+    tell: Tell,
 }
 
 /// What the venue speaks.
@@ -208,7 +209,7 @@ impl Application for Copies {
         let received = outbox.now().mono;
         let Event::Application { sequence, .. } = event else {
             if event == Event::LoggedOn {
-                (self.tell)("drop copies of the venue are read");
+                self.tell.say("drop copies of the venue are read");
             }
             return;
         };
@@ -223,7 +224,7 @@ impl Application for Copies {
                 said.filter(is_execution).into_iter().for_each(take);
             }
             Language::Binance(_) if message.msg_type() == b"B" => {
-                tell("drop copies of the venue: it is about to end the session");
+                tell.say("drop copies of the venue: it is about to end the session");
                 outbox.log_out("");
             }
             Language::Binance(reading) => {
@@ -234,11 +235,12 @@ impl Application for Copies {
     }
 
     fn disconnected(&mut self) {
-        (self.tell)("drop copies of the venue are not read: the session ended; it is tried again");
+        let words = "drop copies of the venue are not read: the session ended; it is tried again";
+        self.tell.say(words);
     }
 
     fn warn(&mut self, words: &str) {
-        (self.tell)(&format!("drop copies of the venue: {words}"));
+        self.tell.say(&format!("drop copies of the venue: {words}"));
     }
 }
 

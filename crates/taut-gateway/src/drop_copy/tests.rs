@@ -9,7 +9,7 @@ use std::thread;
 
 use taut_fix::{BeginString, CompId, Event, ExecType, OrderFlow, Role, SessionConfig};
 use taut_fix_engine::{
-    Application, DropCopySettings, Initiator, Outbox, Received, SessionSettings,
+    Application, DropCopySettings, Initiator, Outbox, Received, SessionSettings, Tell,
 };
 use taut_io::{Completion, EpollKernel, EventLoop, Io, LoopConfig};
 use taut_oms::{ExecId, OrderEvent, OrderTable, Report};
@@ -136,7 +136,7 @@ fn open(folder: &Path, news: Receiver<DropCopyNews>) -> Served {
         sender_comp_id: comp_id("GATEWAY"),
         readers: vec![comp_id("RISK"), comp_id("ABSENT")],
         store: folder.join("copies"),
-        tell: |words| panic!("{words}"),
+        tell: Tell::new(|words| panic!("{words}")),
     };
     let (copies, mut server) = DropCopies::open(&settings, vec![instrument()], news).unwrap();
     let address = server.local_address().unwrap();

@@ -14,10 +14,11 @@ use taut_types::{ClientOrderId, Lots, OrderTerms, Price, Qty, Side, Symbol};
 mod added;
 mod messages;
 mod overtakes;
+mod told;
 
 use super::*;
 use crate::config::SessionSettings;
-use crate::feed::FeedSocket;
+use crate::feed::{FeedSocket, FeedSockets};
 use crate::hub::{Hub, SlotId};
 use crate::order_entry::hostile::venue::ScriptedVenue;
 use crate::owner::Owner;

@@ -1,23 +1,17 @@
-//! What a gateway's log says: of every counter that tells of trouble that it grew, and of the order
-//! session and the books whenever they are not as they were. All of it is looked at in
-//! housekeeping: nothing of it is on the way of a tick or of an order.
+//! What a gateway's log says, and said last.
 
 use core::fmt;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
-use taut_io::{IoError, Kernel};
+use taut_io::IoError;
 use taut_log::messages as say;
 use taut_log::{LogWriter, TEXT_BYTES_MAX};
-use taut_market_data::FeedHandler;
+use taut_market_data::Staleness;
 use taut_oms::{KillScope, Latched, RateWarning};
 use taut_sys::Address;
-use taut_types::{Instrument, Nanos};
+use taut_types::{Instrument, InstrumentId, Nanos};
 
-use super::{Core, Gateway};
-use crate::client::Client;
 use crate::counters::GatewayCounters;
-use crate::observer::Observer;
-use crate::order_entry::handler::OrderHandler;
 use crate::owner::Owner;
 
 /// The log, and what it said last.
@@ -75,8 +69,52 @@ impl<'m> Told<'m> {
         self.log.say_args(now, &say::HandedOver {}, words);
     }
 
+    /// The counters as they were last.
+    pub const fn before(&self) -> &GatewayCounters {
+        &self.counters
+    }
+
+    /// A round is over: these are the counters to compare with in the next one.
+    pub fn end_round(&mut self, now: Nanos, counters: &GatewayCounters) {
+        self.counters = *counters;
+        self.log.housekeeping(now);
+    }
+
+    #[cold]
+    pub fn sound(&mut self, now: Nanos, counters: &GatewayCounters) {
+        let GatewayCounters { recovered, snapshots, .. } = *counters;
+        self.log.say(now, &say::BooksSound { recovered, snapshots });
+    }
+
+    /// How many books are stale, and the first of them.
+    #[cold]
+    pub fn stale(&mut self, now: Nanos, stale: u64, (first, why): (InstrumentId, Staleness)) {
+        let message = say::BooksStale { instrument: first, stale };
+        self.log.say_args(now, &message, format_args!("{why}"));
+    }
+
+    #[cold]
+    pub fn up(&mut self, now: Nanos, address: Address) {
+        self.log.say(now, &say::OrderEntryUp { address: inet(address) });
+    }
+
+    #[cold]
+    pub fn down(&mut self, now: Nanos, open_orders: u64) {
+        self.log.say(now, &say::OrderEntryDown { open_orders });
+    }
+
+    /// What the venue said last when it refused orders; empty when it did not.
+    pub fn refused(&mut self, now: Nanos, refusal: &str) {
+        if refusal != self.refusal {
+            refusal.clone_into(&mut self.refusal);
+            if !refusal.is_empty() {
+                self.log.say_text(now, &say::OrdersRefused {}, refusal);
+            }
+        }
+    }
+
     /// A line for each counter that grew.
-    fn counted(&mut self, now: Nanos, counters: &GatewayCounters, stream_refusal: &str) {
+    pub fn counted(&mut self, now: Nanos, counters: &GatewayCounters, stream_refusal: &str) {
         let Self { log, counters: before, .. } = self;
         macro_rules! grown {
             ($($message:ident: $field:ident $(, $text:expr)?;)*) => {$(
@@ -114,74 +152,6 @@ impl<'m> Told<'m> {
             Unjournalled: unjournalled;
             DropCopiesLost: drop_copies_lost;
             DropCopyCorrections: drop_copy_corrections;
-        }
-    }
-}
-
-impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer, H: OrderHandler>
-    Gateway<'m, C, F, K, O, H>
-{
-    /// What happens is said there from now on.
-    pub fn set_log(&mut self, log: LogWriter<'m>) {
-        self.core.told = Some(Box::new(Told::by(log)));
-    }
-
-    /// Says what is not as it was in the round before.
-    pub(super) fn tell_log(&mut self, now: Nanos, counters: &GatewayCounters) {
-        let Some(mut told) = self.core.told.take() else { return };
-        if *counters != told.counters {
-            self.tell_changes(&mut told, now, counters);
-            told.counters = *counters;
-        }
-        told.log.housekeeping(now);
-        self.core.told = Some(told);
-    }
-
-    fn tell_changes(&self, told: &mut Told<'m>, now: Nanos, counters: &GatewayCounters) {
-        let was = told.counters;
-        let [refusal, stream_refusal] = self.refusals();
-        told.counted(now, counters, stream_refusal);
-        if refusal != told.refusal {
-            refusal.clone_into(&mut told.refusal);
-            if !refusal.is_empty() {
-                told.log.say_text(now, &say::OrdersRefused {}, refusal);
-            }
-        }
-        match (was.live, counters.live) {
-            (0, 1) => {
-                let GatewayCounters { recovered, snapshots, .. } = *counters;
-                told.log.say(now, &say::BooksSound { recovered, snapshots });
-            }
-            (1, 0) => {
-                let mut books = self.stale_books();
-                if let Some((instrument, why)) = books.next() {
-                    let stale = 1 + books.count() as u64;
-                    let message = say::BooksStale { instrument, stale };
-                    told.log.say_args(now, &message, format_args!("{why}"));
-                }
-            }
-            _ => {}
-        }
-        match (was.logged_on, counters.logged_on) {
-            (0, 1) => {
-                let (_, address) = self.order_address();
-                told.log.say(now, &say::OrderEntryUp { address: inet(address) });
-            }
-            (1, 0) => {
-                let mut open_orders: u64 = 0;
-                self.visit_orders(|_| open_orders += 1);
-                told.log.say(now, &say::OrderEntryDown { open_orders });
-            }
-            _ => {}
-        }
-    }
-}
-
-impl<C, F, O, H> Core<'_, C, F, O, H> {
-    /// Says what is killed.
-    pub(super) fn tell_killed(&mut self, now: Nanos, latched: Latched) {
-        if let Some(told) = &mut self.told {
-            told.killed(now, latched, &self.instruments);
         }
     }
 }

@@ -7,4 +7,5 @@ mod inputs;
 mod inputs_power;
 mod kill;
 mod room;
+mod upgrade;
 mod whole;

@@ -1,11 +1,12 @@
 //! The other end of the control socket.
 
+use std::fmt;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
 use taut_doctor::outliers::{OutlierTrace, Outliers};
 use taut_ipc::Segment;
-use taut_sys::ControlSocket;
+use taut_sys::{ControlListener, ControlSocket, effective_user};
 use taut_types::Nanos;
 
 use crate::control::{Channel, Incoming};
@@ -38,6 +39,16 @@ fn socket_folder() -> PathBuf {
     folder.map_or_else(std::env::temp_dir, PathBuf::from)
 }
 
+/// Under which name, without a file, a user's run listens whose parent is this process.
+pub(crate) fn run_socket(user: u32, process: impl fmt::Display) -> String {
+    format!("taut-run-{user}-{process}")
+}
+
+/// The parent of a run, by the name that the run has as a gateway.
+fn process_of_run(name: &str) -> Option<u32> {
+    name.strip_prefix("run-")?.parse().ok()
+}
+
 /// A connection to a gateway.
 #[derive(Debug)]
 pub struct ControlClient {
@@ -55,7 +66,13 @@ impl ControlClient {
     /// When nobody listens there.
     pub fn connect(name: &str) -> Result<Self, RunnerError> {
         let path = control_path(name);
-        let socket = ControlSocket::connect(&path).map_err(|error| {
+        let connected = match process_of_run(name) {
+            Some(process) if !path.exists() => {
+                ControlSocket::connect_name(&run_socket(effective_user(), process))
+            }
+            _ => ControlSocket::connect(&path),
+        };
+        let socket = connected.map_err(|error| {
             RunnerError::Run(format!(
                 "no gateway '{name}' at {}: {error}; does it run, and for this user?",
                 path.display()
@@ -65,7 +82,8 @@ impl ControlClient {
         Ok(Self { channel, name, patience: REPLY, late: 0 })
     }
 
-    /// The names of the gateways that listen where their path is not set, in order. One that was
+    /// The names of the gateways that listen where their path is not set, in order, and of runs of
+    /// a [`Runner`](crate::Runner): `run-` and the number of their process. A gateway that was
     /// killed may be among them.
     #[must_use]
     pub fn running() -> Vec<String> {
@@ -77,6 +95,9 @@ impl ControlClient {
             Some(entry.file_name().to_str()?.strip_prefix("taut-gateway-")?.to_owned())
         };
         let mut names: Vec<_> = entries.filter(is_socket).filter_map(name).collect();
+        let beginning = run_socket(effective_user(), "");
+        let runs = ControlListener::names(&beginning).into_iter();
+        names.extend(runs.filter_map(|run| Some(format!("run-{}", run.strip_prefix(&beginning)?))));
         names.sort();
         names
     }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use taut_fix_engine::Tell;
 use taut_gateway::{CopiedVenue, CopyReader, CopyReaderSettings, VenueCopies};
 use taut_net::Target;
 use taut_types::Nanos;
@@ -10,7 +11,6 @@ use taut_types::Nanos;
 use crate::error::RunnerError;
 use crate::mistakes::Mistake;
 use crate::settings::comp_id;
-use crate::stderr;
 
 /// Where the venue's copies of our executions are read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -68,6 +68,7 @@ impl CopyReaderKeys {
     pub(super) fn open(
         &self,
         (venue, target): (CopiedVenue, &str),
+        tell: Tell,
     ) -> Result<(VenueCopies, CopyReader), RunnerError> {
         let target = self.target_comp_id.as_deref().unwrap_or(target);
         let settings = CopyReaderSettings {
@@ -77,7 +78,7 @@ impl CopyReaderKeys {
             heartbeat_interval: Nanos::from_secs(self.heartbeat_seconds.into()),
             venue,
             grace: Nanos::from_millis(self.after_ms.into()),
-            tell: stderr::tell,
+            tell,
         };
         CopyReader::open(settings).map_err(|error| RunnerError::run("drop_copy_reader", error))
     }

@@ -6,14 +6,13 @@ use std::path::PathBuf;
 use std::sync::mpsc::Receiver;
 
 use serde::{Deserialize, Serialize};
-use taut_fix_engine::DropCopySettings;
+use taut_fix_engine::{DropCopySettings, Tell};
 use taut_gateway::{DropCopies, DropCopyNews, DropCopyServer};
 use taut_types::Instrument;
 
 use crate::error::RunnerError;
 use crate::mistakes::Mistake;
 use crate::settings::comp_id;
-use crate::stderr;
 
 /// Where copies of all executions can be read, and by whom.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,6 +63,7 @@ impl DropCopyKeys {
         &self,
         instruments: Vec<Instrument>,
         news: Receiver<DropCopyNews>,
+        tell: Tell,
     ) -> Result<(DropCopies, DropCopyServer), RunnerError> {
         let readers = self.sessions.iter().map(|reader| comp_id("drop_copy.sessions", reader));
         let settings = DropCopySettings {
@@ -71,7 +71,7 @@ impl DropCopyKeys {
             sender_comp_id: comp_id("drop_copy.sender_comp_id", &self.sender_comp_id)?,
             readers: readers.collect::<Result<_, _>>()?,
             store: self.store.clone(),
-            tell: stderr::tell,
+            tell,
         };
         DropCopies::open(&settings, instruments, news)
             .map_err(|error| RunnerError::run("drop_copy", error))

@@ -45,7 +45,7 @@ use crate::service::manager::Manager;
 use crate::service::place::Place;
 use crate::service::record::RecordKeys;
 use crate::service::recorded::RecordedGateway;
-use crate::service::telling::{Heard, entry};
+use crate::service::telling::{Heard, entry, queue};
 use asked::now;
 use strategies::{Attachable, Fused, Memory, Split, Strategies};
 use trading::{Built, Trading};
@@ -265,7 +265,8 @@ fn run<W: Strategies, F: FeedHandler + Send, H: OrderHandler + Send>(
     let (writer, log) = shared.log.ends().map_err(|error| RunnerError::run("the log", error))?;
     let how = How { is_taped: file.is_recorded(), log: writer, market: None };
     let built = build(&regions, kernel, client, connections, how)?;
-    let signs = Signs { log, beats: &shared.beats, manager };
+    let (tell, told) = queue();
+    let signs = Signs { log, tell, told, beats: &shared.beats, manager };
     let running = Running { file, fused, shared: &shared, places, anchoring, clock, signs };
     running.run(built, journal, recorder.take(), heard)
 }
@@ -337,13 +338,17 @@ impl<'m> Running<'_, 'm> {
         }
         let (names, named) = mpsc::channel();
         let drop_copy = file.drop_copy.as_ref();
-        let drop_copy = drop_copy.map(|keys| keys.open(file.instruments()?, named)).transpose()?;
+        let drop_copy = drop_copy
+            .map(|keys| keys.open(file.instruments()?, named, signs.tell.clone()))
+            .transpose()?;
         let server = drop_copy.map(|(copies, server)| {
             trading.gateway().set_drop_copies(copies);
             server
         });
         let read = file.drop_copy_reader.as_ref();
-        let read = read.map(|keys| keys.open(connections::copies(file, keys)?)).transpose()?;
+        let read = read
+            .map(|keys| keys.open(connections::copies(file, keys)?, signs.tell.clone()))
+            .transpose()?;
         let reader = read.map(|(copies, reader)| {
             trading.gateway().read_drop_copies(copies);
             reader

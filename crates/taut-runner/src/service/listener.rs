@@ -3,6 +3,7 @@
 mod measured;
 mod parts;
 mod reloading;
+mod signs;
 
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -10,10 +11,10 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 use std::time::Duration;
 
-use taut_gateway::{DropCopyNews, GatewayCounters, OpenOrder, Owner, Regions};
+use taut_gateway::{DropCopyNews, OpenOrder, Owner, Regions};
 use taut_ipc::Segment;
 use taut_log::messages as say;
-use taut_log::{Entry, LogReader, Message};
+use taut_log::{Entry, Message};
 use taut_market_data::Staleness;
 use taut_oms::{Balance, Latched, PositionKey, PositionReport};
 use taut_sync::atomic::{AtomicU64, Ordering};
@@ -29,7 +30,7 @@ use crate::outliers::OutlierWatch;
 use crate::service::explain::when_gone_words;
 use crate::service::file::GatewayFile;
 use crate::service::listener::parts::in_parts;
-use crate::service::manager::Manager;
+use crate::service::listener::signs::status_line;
 use crate::service::names::Names;
 use crate::service::place::Place;
 use crate::service::protocol::{
@@ -38,10 +39,13 @@ use crate::service::protocol::{
 };
 use crate::service::reloading::Reloading;
 use crate::service::rules::Rules;
+use crate::service::stages::stage_lines;
 use crate::service::telling::{Heard, entry};
 use crate::service::threads::{
     About, Answer, BookPicture, Command, Glance, Numbered, Picture, UNASKED,
 };
+
+pub use signs::Signs;
 
 /// How often the clock is anchored and signals are looked at.
 const LOOK: Nanos = Nanos::from_millis(100);
@@ -99,23 +103,6 @@ pub struct Listener<'a> {
     outliers: Option<&'a OutlierWatch>,
     /// The number of the thread that trades; 0 before it runs.
     thread: Option<&'a AtomicU64>,
-}
-
-/// What the trading thread shows of itself, and who wants to know.
-#[derive(Debug)]
-pub struct Signs<'a> {
-    /// What it says.
-    pub log: LogReader<'a>,
-    /// Its rounds of housekeeping.
-    pub beats: &'a AtomicU64,
-    pub manager: Manager,
-}
-
-impl Signs<'_> {
-    fn look(&mut self, now: Nanos) {
-        // Relaxed: it is only looked whether it counts.
-        self.manager.look(now, self.beats.load(Ordering::Relaxed));
-    }
 }
 
 impl<'a> Listener<'a> {
@@ -210,7 +197,7 @@ impl<'a> Listener<'a> {
                 self.hear(&answer);
             }
             self.tell_log(signs, heard);
-            signs.manager.set_status(self.status_line());
+            signs.manager.set_status(status_line(self.segment, self.instruments.len()));
             signs.look(monotonic());
             let mut fds: Vec<BorrowedFd<'_>> = vec![self.listener.as_fd()];
             fds.extend(self.connections.iter().map(|it| it.channel.socket().as_fd()));
@@ -233,27 +220,8 @@ impl<'a> Listener<'a> {
 
     /// Tells what the trading thread said, and what was told here.
     pub fn tell_log(&mut self, signs: &mut Signs<'_>, heard: Heard<'_>) {
-        // From the trading thread's clock, which is the monotonic one.
-        let since = utc() - monotonic();
-        let instruments = &self.instruments;
-        let symbol = |id: InstrumentId| {
-            let found = instruments.iter().find(|it| it.id() == id);
-            found.map(|it| it.symbol().to_string())
-        };
-        while let Some(entry) = signs.log.poll(|at| at + since, symbol) {
-            heard(&entry);
-        }
+        signs.tell(&self.instruments, heard);
         self.told.drain(..).for_each(|entry| heard(&entry));
-    }
-
-    /// How it is, in a few words.
-    fn status_line(&self) -> String {
-        let counters = Regions::of(self.segment).map(|it| GatewayCounters::load(it.gateway));
-        let counters = counters.unwrap_or_default();
-        let is = |word: u64| if word == 0 { "down" } else { "up" };
-        let books = if counters.live == 0 { "stale" } else { "sound" };
-        let count = self.instruments.len();
-        format!("orders {}, books {books}, {count} instruments", is(counters.logged_on))
     }
 
     fn tell<M: Message>(&mut self, message: &M, words: impl Into<String>) {
@@ -409,6 +377,7 @@ impl<'a> Listener<'a> {
         loop {
             let next = match self.answers.try_recv() {
                 Err(TryRecvError::Empty) if only_looks && monotonic() < deadline => {
+                    // PACE: who answers wakes nobody.
                     taut_sys::sleep(ANSWER_STEP);
                     continue;
                 }

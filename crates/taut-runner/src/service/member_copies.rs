@@ -6,13 +6,14 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use taut_fix::{CompId, ExecutionReport, FixError};
-use taut_fix_engine::{DropCopyNotes, DropCopyServer, DropCopySettings, DropCopySource, Outbox};
+use taut_fix_engine::{
+    DropCopyNotes, DropCopyServer, DropCopySettings, DropCopySource, Outbox, Tell,
+};
 use taut_io::Kernel;
 use taut_venue::Observer;
 
 use crate::error::RunnerError;
 use crate::settings::comp_id;
-use crate::stderr;
 
 /// Where copies of the members' executions can be read, and by whom.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,6 +45,7 @@ impl MemberCopyKeys {
     pub(super) fn open(
         &self,
         venue: CompId,
+        tell: Tell,
     ) -> Result<(MemberCopies, DropCopyServer<Members>), RunnerError> {
         let members = Members { of: self.readers()? };
         let settings = DropCopySettings {
@@ -51,7 +53,7 @@ impl MemberCopyKeys {
             sender_comp_id: venue,
             readers: members.of.iter().map(|(reader, _)| *reader).collect(),
             store: self.store.clone(),
-            tell: stderr::tell,
+            tell,
         };
         let (notes, server) = DropCopyServer::open(&settings, members)
             .map_err(|error| RunnerError::run("drop_copy", error))?;
@@ -210,7 +212,8 @@ mod tests {
             readers: readers.map(|(at, of)| (at.to_owned(), of.to_owned())).into(),
             store: folder.path().join("venue"),
         };
-        let (mut copies, mut server) = keys.open(id("VENUE")).expect("a listener");
+        let nobody = Tell::new(|_| ());
+        let (mut copies, mut server) = keys.open(id("VENUE"), nobody).expect("a listener");
         let at = server.local_address().expect("its address");
         let server = thread::spawn(move || server.run());
         let mut tell = |member: &str, exec_id: &str, text: &str| {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use taut_fix::{CompId, Now};
 use taut_io::{EpollKernel, Kernel};
 use taut_log::Entry;
-use taut_log::messages::VenueListens;
+use taut_log::messages::{MemberCopiesTold, VenueListens};
 use taut_sys::{
     Address, DatagramOptions, Socket, StreamOptions, catch_stop_signals, monotonic, process_id,
     stop_requests, utc,
@@ -23,7 +23,7 @@ use crate::mistakes::{self, FileSettings, Mistake};
 use crate::service::manager::Manager;
 use crate::service::member_copies::MemberCopyKeys;
 use crate::service::recordings::{self, Playing, RecordingSeen, RecordingSettings, Recordings};
-use crate::service::telling::{entry, tell_not_served};
+use crate::service::telling::{entry, queue, tell_not_served};
 use crate::service::venue_control::{VenueControl, VenueReply, VenueRequest};
 use crate::service::venue_state::{VenueBook, VenueState};
 use crate::settings::{
@@ -192,7 +192,9 @@ pub fn serve_venue(file: &VenueFile, heard: impl Fn(&Entry)) -> Result<(), Runne
     catch_stop_signals().map_err(|error| RunnerError::run("signals", error))?;
     let mut control = file.name.as_deref().map(VenueControl::bind).transpose()?;
     let (venue, orders) = open(file)?;
-    let copies = file.drop_copy.as_ref().map(|keys| keys.open(file.comp_id()?)).transpose()?;
+    let (tell, told) = queue();
+    let keys = file.drop_copy.as_ref();
+    let copies = keys.map(|keys| keys.open(file.comp_id()?, tell)).transpose()?;
     let (copies, server) = copies.unzip();
     let copying = server.map(|server| thread::spawn(move || server.run()));
     let venue = venue.with_observer(copies.unwrap_or_default());
@@ -208,14 +210,18 @@ pub fn serve_venue(file: &VenueFile, heard: impl Fn(&Entry)) -> Result<(), Runne
     let mut playing = Playing::new(&file.recordings, &file.names());
     let failed = |error: &dyn std::fmt::Display| RunnerError::Run(format!("the venue: {error}"));
     let instruments = build_instruments(&file.instruments)?;
-    beside_copies(copying, move |is_copying| {
+    let tell_copies =
+        || told.try_iter().for_each(|words| heard(&entry(&MemberCopiesTold {}, words)));
+    let (heard, tell_told) = (&heard, &tell_copies);
+    let served = beside_copies(copying, move |is_copying| {
         while stop_requests() == 0 && is_copying() {
             let now = Now { mono: monotonic(), utc: utc() };
             let worked = venue.poll(now);
             turns += 1;
             manager.look(now.mono, turns);
             venue.observer_mut().hand_over();
-            playing.tell_ends(|place| venue.replay_ends(place), &heard);
+            playing.tell_ends(|place| venue.replay_ends(place), heard);
+            tell_told();
             if let Some(control) = &mut control {
                 let has_crowd = file.flow.commands_per_second > 0 || !file.recordings.is_empty();
                 control.work(now.mono, |request| {
@@ -227,9 +233,11 @@ pub fn serve_venue(file: &VenueFile, heard: impl Fn(&Entry)) -> Result<(), Runne
             }
         }
         manager.stopping();
-        tell_not_served(&heard, "orders", venue.counters().order_connections);
+        tell_not_served(heard, "orders", venue.counters().order_connections);
         Ok(())
-    })
+    });
+    tell_copies();
+    served
 }
 
 /// What an operator asks a venue for.

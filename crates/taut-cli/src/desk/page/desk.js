@@ -19,8 +19,16 @@ const at = (id) => document.getElementById(id);
 
 /** What is known. `look` is what is shown, `next` what came while the figures are held. */
 const desk = {
-  look: null, next: null, role: null, version: "", history: new Map(), events: [], trades: new Map(),
-  gateway: null, isFrozen: false, journals: [],
+  look: null,
+  next: null,
+  role: null,
+  version: "",
+  history: new Map(),
+  events: [],
+  trades: new Map(),
+  gateway: null,
+  isFrozen: false,
+  journals: [],
 };
 let socket = null;
 let isConnecting = false;
@@ -41,9 +49,15 @@ const api = {
 };
 
 const VIEWS = [
-  ["overview", "Overview", overview], ["latency", "Latency", latency], ["market", "Market", market],
-  ["orders", "Orders", orders], ["positions", "Positions", positions], ["strategies", "Strategies", strategies],
-  ["connections", "Connections", connections], ["events", "Events", events], ["runs", "Runs", runs],
+  ["overview", "Overview", overview],
+  ["latency", "Latency", latency],
+  ["market", "Market", market],
+  ["orders", "Orders", orders],
+  ["positions", "Positions", positions],
+  ["strategies", "Strategies", strategies],
+  ["connections", "Connections", connections],
+  ["events", "Events", events],
+  ["runs", "Runs", runs],
 ];
 const views = new Map();
 let current = null;
@@ -92,8 +106,12 @@ function draw() {
   }
   if (roots !== null && roots[0] !== missing) current.view.update(desk, gateway);
   const seen = desk.look.snapshot;
-  setText(at("foot"), `taut ${desk.version} · look ${count(desk.look.number)} at ${clock(seen.at_ns / 1e6)}${desk.isFrozen ? ", held" : ""} · ${
-    desk.role === "control" ? "you may look and act" : "you may look"} · times are this browser's`);
+  setText(
+    at("foot"),
+    `taut ${desk.version} · look ${count(desk.look.number)} at ${clock(seen.at_ns / 1e6)}${desk.isFrozen ? ", held" : ""} · ${
+      desk.role === "control" ? "you may look and act" : "you may look"
+    } · times are this browser's`,
+  );
 }
 
 function chooseGateway(name) {
@@ -129,7 +147,11 @@ function remember(look) {
     const points = desk.history.get(gateway.name) ?? [];
     const t = Math.floor(gateway.as_of_ns / 1e6);
     if (gateway.state === "up" && (points.at(-1)?.t ?? 0) < t) {
-      const stages = gateway.stages.map(({ second }) => [second.p50_ns, second.p99_ns, second.max_ns]);
+      const stages = gateway.stages.map(({ second }) => [
+        second.p50_ns,
+        second.p99_ns,
+        second.max_ns,
+      ]);
       keep(desk.history, gateway.name, [{ t, stages }], POINTS_MAX);
     }
     const trades = look.trades[gateway.name] ?? [];
@@ -172,14 +194,23 @@ function show(look) {
 
 /** What is worst stands above everything. It is read out once, and not each time that its age grows. */
 function alerts() {
-  const all = desk.look.snapshot.gateways.flatMap((gateway) => gateway.warnings.map((it) => ({ gateway: gateway.name, ...it })));
+  const all = desk.look.snapshot.gateways.flatMap((gateway) =>
+    gateway.warnings.map((it) => ({ gateway: gateway.name, ...it })),
+  );
   const grave = new Set(["killed", "orders-down", "no-answer", "gone"]);
-  const shown = all.filter((it) => grave.has(it.code) && !(it.code === "gone" && desk.look.snapshot.gateways.length > 1)).slice(0, 4);
+  const shown = all
+    .filter(
+      (it) => grave.has(it.code) && !(it.code === "gone" && desk.look.snapshot.gateways.length > 1),
+    )
+    .slice(0, 4);
   const key = shown.map((it) => `${it.gateway} ${it.code}`).join("\n");
   if (at("alerts").dataset.is !== key) {
     at("alerts").dataset.is = key;
-    at("alerts").replaceChildren(...shown.map((it) =>
-      el("p", { class: "alert bad" }, el("b", {}, it.gateway), el("span", {}, it.text))));
+    at("alerts").replaceChildren(
+      ...shown.map((it) =>
+        el("p", { class: "alert bad" }, el("b", {}, it.gateway), el("span", {}, it.text)),
+      ),
+    );
     setText(at("spoken"), shown.map((it) => `${it.gateway}: ${it.text}`).join(". "));
   } else {
     shown.forEach((it, index) => setText(at("alerts").children[index].lastElementChild, it.text));
@@ -212,9 +243,17 @@ function hear(message) {
   lastHeard = performance.now();
   if (message.kind === "hello") {
     attempts = 0;
-    Object.assign(desk, { role: message.role, version: message.version, events: message.events, journals: message.journals });
+    Object.assign(desk, {
+      role: message.role,
+      version: message.version,
+      events: message.events,
+      journals: message.journals,
+    });
     for (const [name, points] of Object.entries(message.history)) {
-      desk.history.set(name, points.map(([t, stages]) => ({ t, stages })));
+      desk.history.set(
+        name,
+        points.map(([t, stages]) => ({ t, stages })),
+      );
     }
     link("good is-live", "live");
     take(message.look, []);
@@ -236,7 +275,9 @@ async function connect() {
   if (!answer?.ok) return again();
   const { role } = await answer.json();
   if (!role) return askForToken();
-  socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/live`);
+  socket = new WebSocket(
+    `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/live`,
+  );
   socket.addEventListener("message", (event) => hear(JSON.parse(event.data)));
   socket.addEventListener("close", again, { once: true });
 }
@@ -248,13 +289,18 @@ function again() {
 }
 
 setInterval(() => {
-  if (socket?.readyState === WebSocket.OPEN && performance.now() - lastHeard > 5000) link("warn", "nothing new for a while");
+  if (socket?.readyState === WebSocket.OPEN && performance.now() - lastHeard > 5000)
+    link("warn", "nothing new for a while");
 }, 1000);
 
 // Tokens.
 
 async function logOn(token) {
-  const answer = await fetch("/login", { method: "POST", body: token, credentials: "same-origin" }).catch(() => null);
+  const answer = await fetch("/login", {
+    method: "POST",
+    body: token,
+    credentials: "same-origin",
+  }).catch(() => null);
   return Boolean(answer?.ok);
 }
 
@@ -287,7 +333,10 @@ at("login-form").addEventListener("submit", async (event) => {
 function openSwitch() {
   if (desk.role !== "control" || !desk.gateway) return;
   const name = desk.gateway;
-  setText(at("switch-words"), `Of gateway ${name}: nothing new is sent, and its open orders are cancelled. It stays so until it is revived.`);
+  setText(
+    at("switch-words"),
+    `Of gateway ${name}: nothing new is sent, and its open orders are cancelled. It stays so until it is revived.`,
+  );
   setText(at("switch-name"), name);
   setText(at("switch-answer"), "");
   at("switch-confirm").value = "";
@@ -307,10 +356,13 @@ at("switch-form").addEventListener("submit", (event) => {
   event.preventDefault();
   const confirm = at("switch-confirm").value;
   if (confirm !== at("switch-name").textContent) return;
-  if (socket?.readyState !== WebSocket.OPEN) return setText(at("switch-answer"), "Not connected: use `taut gateway kill`.");
+  if (socket?.readyState !== WebSocket.OPEN)
+    return setText(at("switch-answer"), "Not connected: use `taut gateway kill`.");
   const revive = event.submitter?.value === "revive";
   setText(at("switch-answer"), "Asked…");
-  socket.send(JSON.stringify({ kind: "kill", gateway: at("switch-name").textContent, confirm, revive }));
+  socket.send(
+    JSON.stringify({ kind: "kill", gateway: at("switch-name").textContent, confirm, revive }),
+  );
 });
 at("kill").addEventListener("click", openSwitch);
 
@@ -326,7 +378,10 @@ function freeze() {
 }
 
 const KEYS = [
-  ["1 … 9", "a view: Overview, Latency, Market, Orders, Positions, Strategies, Connections, Events, Runs"],
+  [
+    "1 … 9",
+    "a view: Overview, Latency, Market, Orders, Positions, Strategies, Connections, Events, Runs",
+  ],
   ["[  ]", "the gateway before, the next one"],
   ["Space", "hold the figures, or go on"],
   ["w", "in Latency: the next window of time"],
@@ -335,7 +390,9 @@ const KEYS = [
   ["?", "these keys"],
   ["Tab, Enter, Esc", "to the next control, use it, close"],
 ];
-at("keys").append(...KEYS.flatMap(([key, text]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, text)]));
+at("keys").append(
+  ...KEYS.flatMap(([key, text]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, text)]),
+);
 at("help").addEventListener("click", () => at("shortcuts").showModal());
 at("freeze").addEventListener("click", freeze);
 at("gateway").addEventListener("change", (event) => chooseGateway(event.target.value));
@@ -345,7 +402,8 @@ at("skip").addEventListener("click", (event) => {
 });
 
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]"))
+    return;
   if (event.target.closest("input, select, textarea")) return;
   const index = Number(event.key) - 1;
   if (VIEWS[index]) location.hash = VIEWS[index][0];

@@ -1,6 +1,10 @@
 // Numbers and times for people, as taut's reports write them.
 
-const UNITS = [["µs", 1e3], ["ms", 1e6], ["s", 1e9]];
+const UNITS = [
+  ["µs", 1e3],
+  ["ms", 1e6],
+  ["s", 1e9],
+];
 
 /** A duration with three significant digits: 412 ns, 8.24 µs. */
 export function ns(value) {
@@ -46,7 +50,7 @@ export function price(text, step) {
   const shown = decimal(text);
   const places = (step?.split(".")[1] ?? "").length;
   const [whole, own = ""] = shown.split(".");
-  if (shown === "–" || own.length >= places) return shown;
+  if (!/\d$/.test(shown) || own.length >= places) return shown;
   return `${whole}.${own.padEnd(places, "0")}`;
 }
 
@@ -56,7 +60,8 @@ export function money(text) {
   if (text == null || text === "" || Number.isNaN(value)) return text || "–";
   const places = value !== 0 && Math.abs(value) < 0.01 ? 8 : 2;
   const number = Math.abs(value).toLocaleString("en-US", {
-    minimumFractionDigits: 2, maximumFractionDigits: places,
+    minimumFractionDigits: 2,
+    maximumFractionDigits: places,
   });
   return value < 0 ? `−${number}` : value > 0 ? `+${number}` : number;
 }
@@ -64,7 +69,12 @@ export function money(text) {
 /** How long: 4 s, 3 min 20 s, 2 h 5 min, 3 d 4 h. */
 export function span(seconds) {
   const whole = Math.max(0, Math.round(seconds));
-  const pairs = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]];
+  const pairs = [
+    [86400, "d"],
+    [3600, "h"],
+    [60, "min"],
+    [1, "s"],
+  ];
   const at = pairs.findIndex(([size]) => whole >= size);
   if (at < 0) return "0 s";
   const [size, unit] = pairs[at];
@@ -93,7 +103,10 @@ export function logTicks(low, high) {
   for (let power = Math.floor(Math.log10(from)) - 1; power <= Math.log10(to) + 1; power += 1) {
     for (const step of steps) all.push(step * 10 ** power);
   }
-  const first = Math.max(0, all.findLastIndex((tick) => tick <= from * 1.0000001));
+  const first = Math.max(
+    0,
+    all.findLastIndex((tick) => tick <= from * 1.0000001),
+  );
   const last = all.findIndex((tick) => tick >= to * 0.9999999);
   const ticks = all.slice(first, (last < 0 ? all.length : last) + 1);
   return ticks.length > 1 ? ticks : all.slice(first, first + 2);

@@ -9,7 +9,9 @@ const tone = (text) => (Number(text) > 0 ? "plus" : Number(text) < 0 ? "minus" :
 export function positions() {
   const profit = figures();
   const held = table({
-    label: "Positions", key: (row) => `${row.strategy}/${row.symbol}/${row.account}`, tall: true,
+    label: "Positions",
+    key: (row) => `${row.strategy}/${row.symbol}/${row.account}`,
+    tall: true,
     empty: "Nothing is held, and nothing was traded today.",
     columns: [
       { head: "strategy", left: true, cell: (row) => row.strategy },
@@ -21,7 +23,11 @@ export function positions() {
       { head: "bought", cell: (row) => decimal(row.bought) },
       { head: "sold", cell: (row) => decimal(row.sold) },
       { head: "realised", cell: (row) => money(row.realised), tone: (row) => tone(row.realised) },
-      { head: "unrealised", cell: (row) => money(row.unrealised), tone: (row) => tone(row.unrealised) },
+      {
+        head: "unrealised",
+        cell: (row) => money(row.unrealised),
+        tone: (row) => tone(row.unrealised),
+      },
       { head: "fees", cell: (row) => money(row.fees).replace("+", "") },
     ],
   });
@@ -29,7 +35,16 @@ export function positions() {
     needsGateway: true,
     roots: [
       card("Profit since the day began", [], profit.root),
-      card("Positions", [], held.root, el("p", { class: "note" }, "In the currency of each instrument, without a conversion; open positions are valued at the middle of the market.")),
+      card(
+        "Positions",
+        [],
+        held.root,
+        el(
+          "p",
+          { class: "note" },
+          "In the currency of each instrument, without a conversion; open positions are valued at the middle of the market.",
+        ),
+      ),
     ],
     update(desk, gateway) {
       const { realised, unrealised, fees, total } = gateway.profit;
@@ -44,29 +59,70 @@ export function positions() {
 
 export function strategies() {
   const list = table({
-    label: "Strategies", key: (row) => row.name, empty: "The settings of this gateway name no strategy.",
+    label: "Strategies",
+    key: (row) => row.name,
+    empty: "The settings of this gateway name no strategy.",
     columns: [
       { head: "strategy", left: true, cell: (row) => row.name },
-      { head: "attached", left: true, draw: (cell, row) => drawState(cell, row.attached ? "good" : "", row.attached ? "attached" : "not attached") },
+      {
+        head: "attached",
+        left: true,
+        draw: (cell, row) =>
+          drawState(cell, row.attached ? "good" : "", row.attached ? "attached" : "not attached"),
+      },
       { head: "lag, events", cell: (row) => count(row.lag) },
-      { head: "lost events", cell: (row) => count(row.lapped), tone: (row) => (row.lapped ? "minus" : "") },
-      { head: "requests without room", cell: (row) => count(row.full), tone: (row) => (row.full ? "minus" : "") },
-      { head: "dropped", cell: (row) => count(row.dropped), tone: (row) => (row.dropped ? "minus" : "") },
+      {
+        head: "lost events",
+        cell: (row) => count(row.lapped),
+        tone: (row) => (row.lapped ? "minus" : ""),
+      },
+      {
+        head: "requests without room",
+        cell: (row) => count(row.full),
+        tone: (row) => (row.full ? "minus" : ""),
+      },
+      {
+        head: "dropped",
+        cell: (row) => count(row.dropped),
+        tone: (row) => (row.dropped ? "minus" : ""),
+      },
     ],
   });
   const latches = table({
-    label: "Kill switch", key: (row) => `${row.scope} ${row.cause}`, empty: "Nothing is killed.",
+    label: "Kill switch",
+    key: (row) => `${row.scope} ${row.cause}`,
+    empty: "Nothing is killed.",
     columns: [
       { head: "what", left: true, cell: (row) => row.scope },
       { head: "by", left: true, cell: (row) => row.cause },
-      { head: "since", left: true, cell: (row) => (row.since_ns ? clock(row.since_ns / 1e6) : "before the gateway began") },
+      {
+        head: "since",
+        left: true,
+        cell: (row) => (row.since_ns ? clock(row.since_ns / 1e6) : "before the gateway began"),
+      },
     ],
   });
-  const scope = (of) => (typeof of === "string" ? (of === "all" ? "everything" : of) : Object.entries(of).map((it) => it.join(" ")).join());
+  const scope = (of) =>
+    typeof of === "string"
+      ? of === "all"
+        ? "everything"
+        : of
+      : Object.entries(of)
+          .map((it) => it.join(" "))
+          .join();
   return {
     needsGateway: true,
     roots: [
-      card("Strategies", [], list.root, el("p", { class: "note" }, "Lag is how many market events a strategy has not read yet; one that lags a whole ring loses events. Requests without room were refused at the strategy's own ring.")),
+      card(
+        "Strategies",
+        [],
+        list.root,
+        el(
+          "p",
+          { class: "note" },
+          "Lag is how many market events a strategy has not read yet; one that lags a whole ring loses events. Requests without room were refused at the strategy's own ring.",
+        ),
+      ),
       card("Kill switch", [], latches.root),
     ],
     update(desk, gateway) {
@@ -78,10 +134,16 @@ export function strategies() {
 
 export function connections(api) {
   const list = table({
-    label: "Connections", key: (row) => row.name, empty: "It has none yet.",
+    label: "Connections",
+    key: (row) => row.name,
+    empty: "It has none yet.",
     columns: [
       { head: "connection", left: true, cell: (row) => row.name },
-      { head: "state", left: true, draw: (cell, row) => drawState(cell, row.is_up ? "good" : "bad", row.is_up ? "up" : "down") },
+      {
+        head: "state",
+        left: true,
+        draw: (cell, row) => drawState(cell, row.is_up ? "good" : "bad", row.is_up ? "up" : "down"),
+      },
       { head: "to", left: true, cell: (row) => row.address || "–" },
       { head: "ended unasked", cell: (row) => count(row.ended) },
       { head: "the venue said", left: true, wrap: true, cell: (row) => row.refusal || "–" },
@@ -89,9 +151,18 @@ export function connections(api) {
   });
   const timing = figures(true);
   const timingCard = card("The venue's clock", [], timing.root);
-  const filter = el("input", { type: "search", placeholder: "Filter ( / )", "aria-label": "Filter counters", class: "filter", oninput: () => api.redraw() });
+  const filter = el("input", {
+    type: "search",
+    placeholder: "Filter ( / )",
+    "aria-label": "Filter counters",
+    class: "filter",
+    oninput: () => api.redraw(),
+  });
   const counters = table({
-    label: "Counters", key: (row) => row.name, tall: true, empty: "No counter has this in its name.",
+    label: "Counters",
+    key: (row) => row.name,
+    tall: true,
+    empty: "No counter has this in its name.",
     columns: [
       { head: "counter", left: true, cell: (row) => row.name },
       { head: "since start", cell: (row) => count(row.value) },
@@ -100,7 +171,11 @@ export function connections(api) {
   });
   return {
     needsGateway: true,
-    roots: [card("Connections", [], list.root), timingCard, card("Counters", [filter], counters.root)],
+    roots: [
+      card("Connections", [], list.root),
+      timingCard,
+      card("Counters", [filter], counters.root),
+    ],
     filter,
     update(desk, gateway) {
       list.update(gateway.connections);
@@ -117,31 +192,68 @@ export function connections(api) {
   };
 }
 
-const TONES = { warning: "warn", cleared: "good", kill: "bad", state: "", connection: "", strategy: "", orders: "warn", control: "" };
+const TONES = {
+  warning: "warn",
+  cleared: "good",
+  kill: "bad",
+  state: "",
+  connection: "",
+  strategy: "",
+  orders: "warn",
+  control: "",
+};
+
+/** The kind of an event, which does not change. */
+export function drawKind(cell, row) {
+  if (cell.firstElementChild) return;
+  cell.append(el("span", { class: `badge ${TONES[row.kind] ?? ""}` }, row.kind));
+}
 
 export function events(api) {
-  const filter = el("input", { type: "search", placeholder: "Filter ( / )", "aria-label": "Filter events", oninput: () => api.redraw() });
+  const filter = el("input", {
+    type: "search",
+    placeholder: "Filter ( / )",
+    "aria-label": "Filter events",
+    oninput: () => api.redraw(),
+  });
   const log = table({
-    label: "Events", key: (row) => row.number, tall: true,
-    empty: () => (filter.value ? "No event has these words." : "Nothing has happened since the desk began to look."),
+    label: "Events",
+    key: (row) => row.number,
+    tall: true,
+    empty: () =>
+      filter.value
+        ? "No event has these words."
+        : "Nothing has happened since the desk began to look.",
     columns: [
       { head: "time", left: true, cell: (row) => clock(row.at_ns / 1e6) },
       { head: "gateway", left: true, cell: (row) => row.gateway },
       {
-        head: "kind", left: true,
-        draw(cell, row) {
-          if (!cell.firstElementChild) cell.append(el("span", { class: `badge ${TONES[row.kind] ?? ""}` }, row.kind));
-        },
+        head: "kind",
+        left: true,
+        draw: drawKind,
       },
       { head: "what happened", left: true, wrap: true, cell: (row) => row.text },
     ],
   });
   return {
-    roots: [card("Events", [filter], log.root, el("p", { class: "note" }, "The last 500 since the desk began to look, which is once a second: what comes and goes in between is only in the counters."))],
+    roots: [
+      card(
+        "Events",
+        [filter],
+        log.root,
+        el(
+          "p",
+          { class: "note" },
+          "The last 500 since the desk began to look, which is once a second: what comes and goes in between is only in the counters.",
+        ),
+      ),
+    ],
     filter,
     update(desk) {
       const wanted = filter.value.trim().toLowerCase();
-      const found = desk.events.filter((it) => `${it.gateway} ${it.kind} ${it.text}`.toLowerCase().includes(wanted));
+      const found = desk.events.filter((it) =>
+        `${it.gateway} ${it.kind} ${it.text}`.toLowerCase().includes(wanted),
+      );
       log.update(found.slice().reverse());
     },
   };

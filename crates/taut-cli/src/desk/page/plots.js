@@ -39,18 +39,26 @@ function frame(label, height, margin) {
   const root = el("figure", { class: "plot-frame" }, drawing, empty);
   drawing.style.height = `${height}px`;
   return {
-    root, axes, marks,
+    root,
+    axes,
+    marks,
     /** The size in pixels; nothing while it is not shown. */
     size() {
       const width = root.clientWidth;
       if (!width) return null;
       drawing.setAttribute("viewBox", `0 0 ${width} ${height}`);
       return {
-        width, height, left: margin.left, right: width - margin.right,
-        top: margin.top, bottom: height - margin.bottom,
+        width,
+        height,
+        left: margin.left,
+        right: width - margin.right,
+        top: margin.top,
+        bottom: height - margin.bottom,
       };
     },
-    say(text) { drawing.setAttribute("aria-label", text); },
+    say(text) {
+      drawing.setAttribute("aria-label", text);
+    },
     /** Says why nothing is drawn, or draws again. */
     empty(text) {
       empty.hidden = !text;
@@ -75,17 +83,43 @@ const px = (value) => value.toFixed(1);
 
 /** Axis lines and their words. */
 function axis(group, marks) {
-  group.replaceChildren(...marks.flatMap(({ line, text }) => [
-    ...(line ? [svg("line", { class: line.class ?? "grid", x1: px(line.x1), y1: px(line.y1), x2: px(line.x2), y2: px(line.y2) })] : []),
-    ...(text ? [svg("text", { class: "tick", x: px(text.x), y: px(text.y), "text-anchor": text.anchor ?? "middle" }, text.text)] : []),
-  ]));
+  group.replaceChildren(
+    ...marks.flatMap(({ line, text }) => [
+      ...(line
+        ? [
+            svg("line", {
+              class: line.class ?? "grid",
+              x1: px(line.x1),
+              y1: px(line.y1),
+              x2: px(line.x2),
+              y2: px(line.y2),
+            }),
+          ]
+        : []),
+      ...(text
+        ? [
+            svg(
+              "text",
+              {
+                class: "tick",
+                x: px(text.x),
+                y: px(text.y),
+                "text-anchor": text.anchor ?? "middle",
+              },
+              text.text,
+            ),
+          ]
+        : []),
+    ]),
+  );
 }
 
 const logScale = (low, high, from, to) => {
   const [a, b] = [Math.log10(low), Math.log10(high)];
   return (value) => from + ((Math.log10(Math.max(value, low)) - a) / (b - a || 1)) * (to - from);
 };
-const linear = (low, high, from, to) => (value) => from + ((value - low) / (high - low || 1)) * (to - from);
+const linear = (low, high, from, to) => (value) =>
+  from + ((value - low) / (high - low || 1)) * (to - from);
 
 /** Latency over time: lines by class, a point a second, logarithmic. */
 export function overTime(label, seconds = 600) {
@@ -99,11 +133,20 @@ export function overTime(label, seconds = 600) {
   plot.root.addEventListener("pointermove", (event) => {
     if (!shown) return;
     const x = event.clientX - plot.root.getBoundingClientRect().left;
-    const nearest = shown.points.reduce(
-      (best, point) => (Math.abs(shown.x(point.t) - x) < Math.abs(shown.x(best.t) - x) ? point : best));
+    const nearest = shown.points.reduce((best, point) =>
+      Math.abs(shown.x(point.t) - x) < Math.abs(shown.x(best.t) - x) ? point : best,
+    );
     const at = px(shown.x(nearest.t));
-    set(cursor, { x1: at, x2: at, y1: shown.area.top, y2: shown.area.bottom, visibility: "visible" });
-    const words = shown.names.map((name, index) => `${name} ${nearest.values[index] ? ns(nearest.values[index]) : "–"}`);
+    set(cursor, {
+      x1: at,
+      x2: at,
+      y1: shown.area.top,
+      y2: shown.area.bottom,
+      visibility: "visible",
+    });
+    const words = shown.names.map(
+      (name, index) => `${name} ${nearest.values[index] ? ns(nearest.values[index]) : "–"}`,
+    );
     setText(hint, `${clock(nearest.t)}  ${words.join("  ")}`);
   });
   plot.root.addEventListener("pointerleave", () => {
@@ -132,7 +175,8 @@ export function overTime(label, seconds = 600) {
       const x = linear(begin, last, area.left, area.right);
       const inside = points.filter((point) => point.t >= first);
       const spacing = area.width < 480 ? 2 : 4;
-      const step = [15, 30, 60, 120, 300].find((it) => (last - begin) / 1000 / it <= spacing + 0.5) ?? 600;
+      const step =
+        [15, 30, 60, 120, 300].find((it) => (last - begin) / 1000 / it <= spacing + 0.5) ?? 600;
       const marks = grades.map((grade) => ({
         line: { x1: area.left, x2: area.right, y1: y(grade), y2: y(grade) },
         text: { x: area.left - 8, y: y(grade) + 4, anchor: "end", text: axisNs(grade) },
@@ -149,7 +193,10 @@ export function overTime(label, seconds = 600) {
         let before = null;
         for (const point of inside) {
           const value = point.values[index];
-          if (!(value > 0)) { before = null; continue; }
+          if (!(value > 0)) {
+            before = null;
+            continue;
+          }
           // A pause of the page or of the orders is a gap, and no line.
           const gap = before == null || point.t - before > 5000;
           text += `${gap ? "M" : "L"}${px(x(point.t))} ${px(y(value))}`;
@@ -181,14 +228,22 @@ export function byPercentile(label, heads) {
       const all = drawn.flatMap((it) => it.values).filter((value) => value > 0);
       const grades = all.length ? logTicks(Math.min(...all), Math.max(...all)) : [1, 10];
       const y = logScale(grades[0], grades.at(-1), area.bottom, area.top);
-      const x = (index) => area.left + 14 + (index / (heads.length - 1)) * (area.right - area.left - 28);
-      axis(plot.axes, all.length ? [
-        ...grades.map((grade) => ({
-          line: { x1: area.left, x2: area.right, y1: y(grade), y2: y(grade) },
-          text: { x: area.left - 8, y: y(grade) + 4, anchor: "end", text: axisNs(grade) },
-        })),
-        ...heads.map((head, index) => ({ text: { x: x(index), y: area.height - 6, text: head } })),
-      ] : []);
+      const x = (index) =>
+        area.left + 14 + (index / (heads.length - 1)) * (area.right - area.left - 28);
+      axis(
+        plot.axes,
+        all.length
+          ? [
+              ...grades.map((grade) => ({
+                line: { x1: area.left, x2: area.right, y1: y(grade), y2: y(grade) },
+                text: { x: area.left - 8, y: y(grade) + 4, anchor: "end", text: axisNs(grade) },
+              })),
+              ...heads.map((head, index) => ({
+                text: { x: x(index), y: area.height - 6, text: head },
+              })),
+            ]
+          : [],
+      );
       const paths = fit(lines, "path", drawn.length);
       drawn.forEach((it, at) => {
         const points = it.values.map((value, index) => `${px(x(index))} ${px(y(value))}`);
@@ -209,7 +264,17 @@ export function byPercentile(label, heads) {
 /** A small line without axes. */
 export function spark(label) {
   const line = svg("path", { class: "line p99" });
-  const root = svg("svg", { class: "spark", role: "img", "aria-label": label, viewBox: "0 0 240 44", preserveAspectRatio: "none" }, line);
+  const root = svg(
+    "svg",
+    {
+      class: "spark",
+      role: "img",
+      "aria-label": label,
+      viewBox: "0 0 240 44",
+      preserveAspectRatio: "none",
+    },
+    line,
+  );
   return {
     root,
     draw(values, words) {
@@ -221,7 +286,8 @@ export function spark(label) {
       let text = "";
       let before = false;
       values.forEach((value, index) => {
-        if (value > 0) text += `${before ? "L" : "M"}${px((index / (values.length - 1)) * 240)} ${px(y(value))}`;
+        if (value > 0)
+          text += `${before ? "L" : "M"}${px((index / (values.length - 1)) * 240)} ${px(y(value))}`;
         before = value > 0;
       });
       line.setAttribute("d", text);
@@ -242,7 +308,10 @@ export function depth(label) {
       if (!area) return;
       const side = (levels) => {
         let total = 0;
-        return levels.map((level) => ({ price: Number(level.price), total: (total += Number(level.quantity)) }));
+        return levels.map((level) => ({
+          price: Number(level.price),
+          total: (total += Number(level.quantity)),
+        }));
       };
       const [bids, asks] = [side(instrument?.bids ?? []), side(instrument?.asks ?? [])];
       const all = [...bids, ...asks];
@@ -274,11 +343,20 @@ export function depth(label) {
       axis(plot.axes, [
         ...ticks(0, most, 3).all.map((grade) => ({
           line: { x1: area.left, x2: area.right, y1: y(grade), y2: y(grade) },
-          text: { x: area.left - 8, y: y(grade) + 4, anchor: "end", text: `${+grade.toPrecision(4)}` },
+          text: {
+            x: area.left - 8,
+            y: y(grade) + 4,
+            anchor: "end",
+            text: `${+grade.toPrecision(4)}`,
+          },
         })),
-        ...across.all.map((grade) => ({ text: { x: x(grade), y: area.height - 6, text: grade.toFixed(places) } })),
+        ...across.all.map((grade) => ({
+          text: { x: x(grade), y: area.height - 6, text: grade.toFixed(places) },
+        })),
       ]);
-      plot.say(`Depth of ${instrument.symbol}: ${bids.at(-1)?.total ?? 0} bid, ${asks.at(-1)?.total ?? 0} offered`);
+      plot.say(
+        `Depth of ${instrument.symbol}: ${bids.at(-1)?.total ?? 0} bid, ${asks.at(-1)?.total ?? 0} offered`,
+      );
     },
   };
 }
@@ -336,18 +414,23 @@ export function timeline(stages) {
     draw(order) {
       let before = 0;
       const whole = order.tick_to_trade_ns || 1;
-      root.replaceChildren(...stages.map((stage, index) => {
-        const took = order.stages_ns[index] ?? 0;
-        const bar = el("i", { class: `stage ${stage}` });
-        bar.style.left = `${((before / whole) * 100).toFixed(2)}%`;
-        bar.style.width = `${((took / whole) * 100).toFixed(2)}%`;
-        before += took;
-        return el("li", {},
-          el("span", { class: "name" }, stage.replaceAll("_", " ")),
-          el("span", { class: "track", "aria-hidden": "true" }, bar),
-          el("span", { class: "took" }, ns(took)),
-          el("span", { class: "until" }, `at ${ns(before)}`));
-      }));
+      root.replaceChildren(
+        ...stages.map((stage, index) => {
+          const took = order.stages_ns[index] ?? 0;
+          const bar = el("i", { class: `stage ${stage}` });
+          bar.style.left = `${((before / whole) * 100).toFixed(2)}%`;
+          bar.style.width = `${((took / whole) * 100).toFixed(2)}%`;
+          before += took;
+          return el(
+            "li",
+            {},
+            el("span", { class: "name" }, stage.replaceAll("_", " ")),
+            el("span", { class: "track", "aria-hidden": "true" }, bar),
+            el("span", { class: "took" }, ns(took)),
+            el("span", { class: "until" }, `at ${ns(before)}`),
+          );
+        }),
+      );
     },
   };
 }

@@ -5,7 +5,13 @@ import { byPercentile, el, setText } from "./plots.js";
 import { card, legend, table } from "./tables.js";
 import { STAGES } from "./orders.js";
 
-const FIGURES = [["p50", "p50"], ["p99", "p99"], ["p999", "p99.9"], ["p9999", "p99.99"], ["max", "max"]];
+const FIGURES = [
+  ["p50", "p50"],
+  ["p99", "p99"],
+  ["p999", "p99.9"],
+  ["p9999", "p99.99"],
+  ["max", "max"],
+];
 
 const path = (name, file) => `/runs/${encodeURIComponent(name)}/${file}`;
 
@@ -13,8 +19,10 @@ const path = (name, file) => `/runs/${encodeURIComponent(name)}/${file}`;
 function rows(run) {
   return [
     ...STAGES.map((stage) => [stage, run.stages_ns?.[stage]]),
-    ["tick to trade", run.tick_to_trade_ns], ["less send", run.tick_to_send_ns],
-    ["order round trip", run.order_round_trip_ns], ["bare send", run.bare_send_ns],
+    ["tick to trade", run.tick_to_trade_ns],
+    ["less send", run.tick_to_send_ns],
+    ["order round trip", run.order_round_trip_ns],
+    ["bare send", run.bare_send_ns],
   ];
 }
 
@@ -25,7 +33,10 @@ function change(one, other) {
   if (!(one > 0) || !(other > 0)) return { text: "–", tone: "" };
   const share = (other / one - 1) * 100;
   const percent = `${Math.abs(share).toFixed(Math.abs(share) < 10 ? 1 : 0)}%`;
-  const text = share >= 900 ? `× ${Math.round(other / one)}` : `${share > 0 ? "+" : share < 0 ? "−" : ""}${percent}`;
+  const text =
+    share >= 900
+      ? `× ${Math.round(other / one)}`
+      : `${share > 0 ? "+" : share < 0 ? "−" : ""}${percent}`;
   // Within the noise of a shared machine neither is better.
   return { text, tone: share > 5 ? "worse" : share < -5 ? "better" : "" };
 }
@@ -39,12 +50,22 @@ export function runs(api) {
   const files = new Map();
 
   const listing = table({
-    label: "Finished runs", key: (row) => row.name, tall: true,
+    label: "Finished runs",
+    key: (row) => row.name,
+    tall: true,
     pick: (row) => show(row.name),
-    empty: () => failed || `No run is in ${folder || "the folder"} yet. \`taut demo --out ${folder || "taut-out"}/first\` makes one; \`taut desk --runs DIR\` looks elsewhere.`,
+    empty: () =>
+      failed ||
+      `No run is in ${folder || "the folder"} yet. \`taut demo --out ${folder || "taut-out"}/first\` makes one; \`taut desk --runs DIR\` looks elsewhere.`,
     columns: [
       { head: "run", left: true, cell: (row) => row.name },
-      { head: "began", left: true, cell: (row) => row.started_at ?? new Date(row.written_s * 1000).toISOString().slice(0, 19).replace("T", " ") },
+      {
+        head: "began",
+        left: true,
+        cell: (row) =>
+          row.started_at ??
+          new Date(row.written_s * 1000).toISOString().slice(0, 19).replace("T", " "),
+      },
       { head: "mode", left: true, cell: (row) => row.mode ?? "–" },
       { head: "seconds", cell: (row) => row.seconds ?? "–" },
       { head: "orders", cell: (row) => (row.orders == null ? "–" : count(row.orders)) },
@@ -52,14 +73,25 @@ export function runs(api) {
       { head: "p99", cell: (row) => figure(row.tick_to_trade_ns, "p99") },
       { head: "max", cell: (row) => figure(row.tick_to_trade_ns, "max") },
       {
-        head: "compare", left: true,
+        head: "compare",
+        left: true,
         draw(cell, row) {
           if (!cell.firstElementChild) {
-            const mark = (index, text) => el("button", { type: "button", "aria-label": `Compare ${row.name} as ${text}`, onclick: () => choose(index, row.name) }, text);
+            const mark = (index, text) =>
+              el(
+                "button",
+                {
+                  type: "button",
+                  "aria-label": `Compare ${row.name} as ${text}`,
+                  onclick: () => choose(index, row.name),
+                },
+                text,
+              );
             cell.append(el("span", { class: "group" }, mark(0, "A"), mark(1, "B")));
           }
           [...cell.querySelectorAll("button")].forEach((button, index) =>
-            button.setAttribute("aria-pressed", String(compared[index] === row.name)));
+            button.setAttribute("aria-pressed", String(compared[index] === row.name)),
+          );
         },
       },
     ],
@@ -72,16 +104,23 @@ export function runs(api) {
   const reportCard = card("", [open], frame, noReport);
   reportCard.querySelector("h2").append(reportTitle);
 
-  const plot = byPercentile("Two runs by percentile", FIGURES.map(([, head]) => head));
+  const plot = byPercentile(
+    "Two runs by percentile",
+    FIGURES.map(([, head]) => head),
+  );
   let stage = "tick to trade";
   const plotTitle = el("span");
   const names = legend(["one", "A"], ["other", "B"]);
   const plotCard = card("", [names], plot.root);
   plotCard.querySelector("h2").append(plotTitle);
   const differences = table({
-    label: "Two runs, stage by stage", key: (row) => row.stage,
+    label: "Two runs, stage by stage",
+    key: (row) => row.stage,
     tone: (row) => (row.stage === "tick to trade" ? "is-apart" : ""),
-    pick: (row) => { stage = row.stage; draw(); },
+    pick: (row) => {
+      stage = row.stage;
+      draw();
+    },
     columns: [
       { head: "stage", left: true, cell: (row) => stageName(row.stage) },
       ...["p50", "p99", "p999", "max"].flatMap((key) => {
@@ -89,13 +128,25 @@ export function runs(api) {
         return [
           { head: `${head} A`, cell: (row) => figure(row.one, key) },
           { head: `${head} B`, cell: (row) => figure(row.other, key) },
-          { head: "B to A", cell: (row) => change(row.one?.[key], row.other?.[key]).text, tone: (row) => change(row.one?.[key], row.other?.[key]).tone },
+          {
+            head: "B to A",
+            cell: (row) => change(row.one?.[key], row.other?.[key]).text,
+            tone: (row) => change(row.one?.[key], row.other?.[key]).tone,
+          },
         ];
       }),
     ],
   });
-  const differenceCard = card("Stage by stage", [], differences.root,
-    el("p", { class: "note" }, "B to A says by how much B took longer. Two runs at different times on a shared machine differ by themselves: run both in turn, several times, before you believe a difference."));
+  const differenceCard = card(
+    "Stage by stage",
+    [],
+    differences.root,
+    el(
+      "p",
+      { class: "note" },
+      "B to A says by how much B took longer. Two runs at different times on a shared machine differ by themselves: run both in turn, several times, before you believe a difference.",
+    ),
+  );
 
   async function fetched(url) {
     const answer = await fetch(url, { credentials: "same-origin" });
@@ -153,27 +204,49 @@ export function runs(api) {
     plotCard.hidden = differenceCard.hidden = !both;
     if (!both) return;
     const [first, second] = [rows(one), rows(other)];
-    const list2 = first.map(([name, times], index) => ({ stage: name, one: times, other: second[index][1] }));
+    const list2 = first.map(([name, times], index) => ({
+      stage: name,
+      one: times,
+      other: second[index][1],
+    }));
     differences.update(list2, stage);
     const picked = list2.find((row) => row.stage === stage) ?? list2[0];
-    setText(plotTitle, `${stageName(picked.stage)[0].toUpperCase()}${stageName(picked.stage).slice(1)} by percentile`);
+    setText(
+      plotTitle,
+      `${stageName(picked.stage)[0].toUpperCase()}${stageName(picked.stage).slice(1)} by percentile`,
+    );
     names.querySelectorAll("li").forEach((item, index) => {
       item.lastChild.textContent = `${"AB"[index]}: ${compared[index]}`;
     });
     const values = (times) => FIGURES.map(([key]) => (times?.count > 0 ? times[key] : 0));
-    plot.draw([
-      { name: compared[0], class: "one", values: values(picked.one) },
-      { name: compared[1], class: "other", values: values(picked.other) },
-    ], `${compared[0]} and ${compared[1]}: ${stageName(picked.stage)} by percentile`);
+    plot.draw(
+      [
+        { name: compared[0], class: "one", values: values(picked.one) },
+        { name: compared[1], class: "other", values: values(picked.other) },
+      ],
+      `${compared[0]} and ${compared[1]}: ${stageName(picked.stage)} by percentile`,
+    );
   }
 
   return {
     roots: [
-      card("Finished runs", [refresh], listing.root,
-        el("p", { class: "note" }, "Pick a run for its report; mark two as A and B to put them beside each other.")),
-      plotCard, differenceCard, reportCard,
+      card(
+        "Finished runs",
+        [refresh],
+        listing.root,
+        el(
+          "p",
+          { class: "note" },
+          "Pick a run for its report; mark two as A and B to put them beside each other.",
+        ),
+      ),
+      plotCard,
+      differenceCard,
+      reportCard,
     ],
-    enter() { load(); },
+    enter() {
+      load();
+    },
     resize: draw,
     update() {},
   };

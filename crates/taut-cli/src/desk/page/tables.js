@@ -8,18 +8,29 @@ import { el, setText } from "./plots.js";
  */
 export function table({ label, columns, key, empty, tall = false, pick = null, tone = null }) {
   const body = el("tbody");
-  const heads = columns.map((it) => el("th", { scope: "col", class: it.left ? "left" : "" }, it.head));
-  const scroll = el("div", { class: tall ? "scroll tall" : "scroll", tabindex: "0", role: "region", "aria-label": label },
-    el("table", {}, el("thead", {}, el("tr", {}, ...heads)), body));
+  const heads = columns.map((it) =>
+    el("th", { scope: "col", class: it.left ? "left" : "" }, it.head),
+  );
+  const scroll = el(
+    "div",
+    { class: tall ? "scroll tall" : "scroll", tabindex: "0", role: "region", "aria-label": label },
+    el("table", {}, el("thead", {}, el("tr", {}, ...heads)), body),
+  );
   const nothing = el("p", { class: "empty" });
   const root = el("div", {}, scroll, nothing);
   const rows = new Map();
 
   function row(id) {
-    const cells = columns.map((it) => el("td", { class: [it.left && "left", it.wrap && "wrap"].filter(Boolean).join(" ") }));
+    const cells = columns.map((it) =>
+      el("td", { class: [it.left && "left", it.wrap && "wrap"].filter(Boolean).join(" ") }),
+    );
     const line = { root: el("tr", {}, ...cells), cells, button: null, data: null };
     if (pick) {
-      line.button = el("button", { class: "row-pick", type: "button", onclick: () => pick(line.data) });
+      line.button = el("button", {
+        class: "row-pick",
+        type: "button",
+        onclick: () => pick(line.data),
+      });
       cells[0].append(line.button);
     }
     rows.set(id, line);
@@ -32,7 +43,10 @@ export function table({ label, columns, key, empty, tall = false, pick = null, t
       const cell = line.cells[index];
       if (column.draw) column.draw(cell, data);
       else setText(index === 0 && line.button ? line.button : cell, String(column.cell(data)));
-      if (column.tone) cell.className = [column.left && "left", column.wrap && "wrap", column.tone(data)].filter(Boolean).join(" ");
+      if (column.tone)
+        cell.className = [column.left && "left", column.wrap && "wrap", column.tone(data)]
+          .filter(Boolean)
+          .join(" ");
     });
     const is = picked != null && key(data) === picked;
     line.button?.setAttribute("aria-pressed", String(is));
@@ -68,16 +82,35 @@ export function table({ label, columns, key, empty, tall = false, pick = null, t
 
 /** A card with a heading, tools at its right, and what is in it. */
 export function card(title, tools, ...content) {
-  const head = el("header", {}, el("h2", {}, title), tools.length ? el("div", { class: "tools" }, ...tools) : null);
+  const head = el(
+    "header",
+    {},
+    el("h2", {}, title),
+    tools.length ? el("div", { class: "tools" }, ...tools) : null,
+  );
   return el("section", { class: "card" }, head, ...content);
 }
 
 /** One of several: buttons side by side. */
 export function choice(label, options, chosen, choose) {
   const buttons = options.map(([value, text]) =>
-    el("button", { type: "button", "aria-pressed": String(value === chosen()), onclick: () => { choose(value); show(); } }, text));
+    el(
+      "button",
+      {
+        type: "button",
+        "aria-pressed": String(value === chosen()),
+        onclick: () => {
+          choose(value);
+          show();
+        },
+      },
+      text,
+    ),
+  );
   function show() {
-    options.forEach(([value], index) => buttons[index].setAttribute("aria-pressed", String(value === chosen())));
+    options.forEach(([value], index) =>
+      buttons[index].setAttribute("aria-pressed", String(value === chosen())),
+    );
   }
   const root = el("div", { class: "group", role: "group", "aria-label": label }, ...buttons);
   return { root, show };
@@ -104,7 +137,12 @@ export function figures(small = false) {
 
 /** A state in a colour, a shape and a word. */
 export function state(kind, text) {
-  return el("span", { class: `state ${kind}` }, el("i", { "aria-hidden": "true" }), el("span", {}, text));
+  return el(
+    "span",
+    { class: `state ${kind}` },
+    el("i", { "aria-hidden": "true" }),
+    el("span", {}, text),
+  );
 }
 
 /** Draws a state into a cell, where it differs. */
@@ -114,4 +152,10 @@ export function drawState(cell, kind, text) {
 }
 
 export const legend = (...pairs) =>
-  el("ul", { class: "legend" }, ...pairs.map(([name, text]) => el("li", { class: name }, el("i", { "aria-hidden": "true" }), text)));
+  el(
+    "ul",
+    { class: "legend" },
+    ...pairs.map(([name, text]) =>
+      el("li", { class: name }, el("i", { "aria-hidden": "true" }), text),
+    ),
+  );

@@ -278,7 +278,7 @@ fn a_page_is_told_of_a_gateway_that_comes_trades_and_goes() {
     drop((desk, strategy, venue));
 }
 
-/// `cargo xtask soak desk`: the page is open for so many minutes, and neither it nor the desk grows.
+/// `cargo xtask soak desk`: the page is open for so many minutes; neither it nor the desk grows.
 #[test]
 #[ignore = "takes minutes"]
 fn a_page_that_stays_open_does_not_grow() {

@@ -4,7 +4,23 @@ use serde::de::{DeserializeOwned, Deserializer, Error, Visitor};
 use serde::forward_to_deserialize_any;
 
 use super::*;
-use crate::service::*;
+use crate::service::binance::BinanceKeys;
+use crate::service::copy_reader::CopyReaderKeys;
+use crate::service::deribit::DeribitKeys;
+use crate::service::drop_copy::DropCopyKeys;
+use crate::service::feed_backup::FeedBackupKeys;
+use crate::service::file::{
+    BINANCE_GATEWAY_SAMPLE, DERIBIT_GATEWAY_SAMPLE, GATEWAY_SAMPLE, GatewayFile,
+    OKX_GATEWAY_SAMPLE, SessionKeys, StrategySettings,
+};
+use crate::service::journal::JournalKeys;
+use crate::service::limits::{AccountSettings, GatewayRisk, SymbolRule, UserSettings};
+use crate::service::member_copies::MemberCopyKeys;
+use crate::service::okx::OkxKeys;
+use crate::service::record::RecordKeys;
+use crate::service::recordings::RecordingSettings;
+use crate::service::subscribe_rule::SubscribeRule;
+use crate::service::venue::{FlowSettings, VENUE_SAMPLE, VenueFile};
 use crate::settings::{GatewaySettings, InstrumentSettings, RemoteVenue};
 
 /// Hears which fields a struct is read from, and reads nothing.
