@@ -150,6 +150,8 @@ fn keys_lead_everywhere(browser: &mut Browser) {
     browser.press("Escape");
     browser.wait("its end", "!document.getElementById('shortcuts').open");
     browser.press("8");
+    browser
+        .wait("the events", &format!("document.querySelector('#view-{}[aria-current]')", VIEWS[7]));
     browser.press("/");
     browser.wait("the filter", "document.activeElement?.type === 'search'");
     browser.value("document.activeElement.blur()");
