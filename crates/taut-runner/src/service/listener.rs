@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 use std::time::Duration;
 
-use taut_gateway::{DropCopyNews, OpenOrder, Owner, Regions};
+use taut_gateway::{DropCopyNews, OpenOrder, Owner};
 use taut_ipc::Segment;
 use taut_log::messages as say;
 use taut_log::{Entry, Message};
@@ -39,7 +39,6 @@ use crate::service::protocol::{
 };
 use crate::service::reloading::Reloading;
 use crate::service::rules::Rules;
-use crate::service::stages::stage_lines;
 use crate::service::telling::{Heard, entry};
 use crate::service::threads::{
     About, Answer, BookPicture, Command, Glance, Numbered, Picture, UNASKED,
