@@ -1,4 +1,4 @@
-//! What is measured, read from shared memory.
+//! What is measured, read from shared memory: the thread that trades does nothing for it.
 
 use taut_gateway::{Regions, Views};
 use taut_lat::PathSnapshot;
@@ -13,7 +13,7 @@ impl Listener<'_> {
         stage_lines(&regions).map(ControlReply::Stages)
     }
 
-    /// They are kept beside the thread that trades, which does nothing for it.
+    /// They are kept beside the thread that trades.
     pub(super) fn outliers(&self) -> Result<ControlReply, String> {
         let off = || "nobody looks: [outliers] look_every_ms is 0 in its settings".to_owned();
         let watch = self.outliers.ok_or_else(off)?;
