@@ -10,7 +10,7 @@ use taut::market_data::native::{Message, TransactionWriter};
 use taut::market_data::{LevelPlace, LevelUpdate};
 use taut::prelude::*;
 use taut::runner::service::{
-    ControlClient, ControlReply, ControlRequest, GatewayFile, VenueFile, serve, serve_venue,
+    ControlClient, ControlReply, ControlRequest, Entry, GatewayFile, VenueFile, serve, serve_venue,
 };
 use taut_sys::{ProcessSignal, monotonic, signal_process};
 use taut_testkit::{DEADLINE, Process, Run, own_address, until};
@@ -153,7 +153,7 @@ const SERVES: &str = "a_process_of_this_program_is_the_venue_or_the_gateway_that
 fn a_process_of_this_program_is_the_venue_or_the_gateway_that_it_is_asked_for() {
     let Ok(role) = env::var(ROLE) else { return };
     let (role, file) = role.split_once(':').expect("a role and a file");
-    let (file, heard) = (Path::new(file), |what: &str| eprintln!("{what}"));
+    let (file, heard) = (Path::new(file), |what: &Entry| eprintln!("{}", what.logfmt()));
     let served = match role {
         "venue" => VenueFile::read(file).and_then(|file| serve_venue(&file, heard)),
         _ => GatewayFile::read(file).and_then(|file| serve(&file, heard)),

@@ -67,6 +67,14 @@ The project's own tools.
                             run the fault tests of two gateways at the simulated Deribit and
                             Binance with 100 or N seeds: lost, doubled and late messages, ended
                             connections, refused requests
+  cargo xtask soak desk [MINUTES]
+                            have the page of `taut desk` open in Chromium for 30 or so many minutes:
+                            neither it nor the desk may grow
+  cargo xtask soak observers
+                            make a gateway suffer (a busy loop on its CPU, a slow subscriber, a
+                            quota, a cut connection): desk, top, doctor, metrics and the worst
+                            orders name each cause within two seconds, and attached
+                            all at once they change no stage of an order
   cargo xtask soak replays [N]
                             record 1,000 or N demos of half a second, split and fused, with packets
                             lost on purpose, and replay each: none may differ
@@ -146,6 +154,12 @@ fn main() -> ExitCode {
             Ok(count @ 1..) => report("soak", soak::venues(&root, count)),
             _ => refuse(count, "`soak venues` takes a number above zero"),
         },
+        ["soak", "desk"] => report("soak", soak::desk(&root, 30)),
+        ["soak", "desk", minutes] => match minutes.parse() {
+            Ok(minutes @ 1..) => report("soak", soak::desk(&root, minutes)),
+            _ => refuse(minutes, "`soak desk` takes a number of minutes above zero"),
+        },
+        ["soak", "observers"] => report("soak", soak::observers(&root)),
         ["soak", "gateway", ref words @ ..] => match soak::Gateway::parse(words) {
             Ok(soak) => report("soak", soak.run(&root, &target(&root))),
             Err(word) => refuse(
@@ -159,9 +173,10 @@ fn main() -> ExitCode {
             Ok(count @ 1..) => report("soak", replays::run(&root, &target(&root), count)),
             _ => refuse(count, "`soak replays` takes a number above zero"),
         },
-        ["soak", word, ..] => {
-            refuse(word, "`soak` takes `schedules`, `venues`, `gateway` or `replays`")
-        }
+        ["soak", word, ..] => refuse(
+            word,
+            "`soak` takes `schedules`, `venues`, `gateway`, `desk`, `observers` or `replays`",
+        ),
         [word, ..] => refuse(word, "see the list of tools"),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -26,6 +26,55 @@ pub fn schedules(root: &Path, count: u64) -> Result<String, String> {
             "a schedule failed; alone: TAUT_SEED=n cargo {} -- --ignored --nocapture",
             test.join(" ")
         ))
+    }
+}
+
+/// Has the page of `taut desk` open in Chromium for so many minutes, beside a gateway that trades.
+///
+/// # Errors
+/// In words: the page or the desk grew, the page complained, or no Chromium is there.
+pub fn desk(root: &Path, minutes: u64) -> Result<String, String> {
+    let test = ["test", "--locked", "-p", "taut-cli", "--test", "tools", "--"];
+    let ran = crate::cargo()
+        .args(test)
+        .args(["--ignored", "--nocapture", "a_page_that_stays_open_does_not_grow"])
+        .env("TAUT_MINUTES", minutes.to_string())
+        .current_dir(root)
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| format!("cargo: {error}"))?;
+    let said = String::from_utf8_lossy(&ran.stdout);
+    println!("{said}");
+    match ran.status.success() {
+        true if said.contains("skipped:") => Err("no Chromium on the PATH".to_owned()),
+        true if said.contains(" 1 passed") => {
+            Ok(format!("soak desk: {minutes} minutes, neither the page nor the desk grew"))
+        }
+        _ => Err("the page or the desk grew, or complained".to_owned()),
+    }
+}
+
+/// Makes a gateway that trades suffer, and has each tool that looks at it name the cause; and holds
+/// its stages with all of them attached against those without.
+///
+/// # Errors
+/// In words: a tool did not name a cause within two seconds, or they change a stage.
+pub fn observers(root: &Path) -> Result<String, String> {
+    let test = ["test", "--locked", "-p", "taut-cli", "--test", "tools", "--"];
+    let ran = crate::cargo()
+        .args(test)
+        .args(["--ignored", "--nocapture", "--test-threads=1", "trials::"])
+        .current_dir(root)
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| format!("cargo: {error}"))?;
+    let said = String::from_utf8_lossy(&ran.stdout);
+    println!("{said}");
+    match ran.status.success() && said.contains(" 2 passed") {
+        true => Ok("soak observers: each tool names each cause within two seconds, and all of \
+                    them together change no stage"
+            .to_owned()),
+        false => Err("a tool did not name a cause, or they change a stage: see above".to_owned()),
     }
 }
 

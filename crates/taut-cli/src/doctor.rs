@@ -1,5 +1,6 @@
 //! `taut doctor`: whether this machine is fit to trade on, and what mends it.
 
+mod gateways;
 mod target;
 
 use std::path::{Path, PathBuf};
@@ -11,6 +12,7 @@ use taut_types::Nanos;
 
 use crate::exit::Failure;
 use crate::terminal;
+use gateways::{Gateways, Told};
 pub use target::cpu_list;
 
 /// Check what of this machine disturbs a thread that trades, and say what mends it.
@@ -18,10 +20,11 @@ pub use target::cpu_list;
 /// Looks at isolation and interrupts, the kernel and its clock, clock rates and idle states,
 /// memory, sockets and interfaces, limits, containers and virtual machines, and at what ran within
 /// a second. Each check is ok, not as it should be (critical, important or minor, with the reason,
-/// the command that mends it, and what that costs), or cannot be seen from here, with why. Nothing
-/// is changed.
+/// the command that mends it, and what that costs), or cannot be seen from here, with why. Of the
+/// gateways of this user that run it says what is wrong with them now. Nothing is changed.
 ///
-/// Exit code 1 when an important or critical check is not as it should be, 0 otherwise: for CI.
+/// Exit code 1 when an important or critical check is not as it should be, or something is wrong
+/// with a gateway, 0 otherwise: for CI.
 #[derive(Args, Clone, Debug)]
 pub struct Arguments {
     /// Judge for this gateway's file: its CPU, how it waits, its network
@@ -49,6 +52,7 @@ const INTERVAL: Nanos = Nanos::from_secs(1);
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let target = target::of(arguments.gateway.as_deref(), arguments.cpus.as_ref())?;
     let root = Path::new("/");
+    let mut gateways = Gateways::look(arguments.gateway.as_deref())?;
     let before = Sample::take(root);
     // PACE: what others have of the CPUs is counted over this time.
     sleep(INTERVAL);
@@ -58,8 +62,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.fix {
         return terminal::print(diagnosis.script().trim_end());
     }
-    terminal::print_report(&diagnosis, arguments.json)?;
+    let told = Told { diagnosis, gateways: gateways.look_again() };
+    terminal::print_report(&told, arguments.json)?;
     let bar = if arguments.strict { Severity::Minor } else { Severity::Important };
     // The report has said it.
-    if diagnosis.is_wrong_from(bar) { Err(Failure::Told) } else { Ok(()) }
+    if told.is_wrong_from(bar) { Err(Failure::Told) } else { Ok(()) }
 }

@@ -2,6 +2,7 @@
 
 mod meant;
 mod operator;
+mod outliers;
 mod which;
 
 use std::path::{Path, PathBuf};
@@ -105,6 +106,17 @@ enum Verb {
     Status(Which),
     /// Where the time of a tick goes, stage by stage, since the gateway began
     Stages(Which),
+    /// The orders that took longest since the gateway began, stage by stage, and why
+    Outliers {
+        #[command(flatten)]
+        which: Which,
+        /// Write them as a trace, too, for ui.perfetto.dev (Chrome's trace event format)
+        #[arg(long, value_name = "FILE")]
+        perfetto: Option<PathBuf>,
+        /// Replace the file
+        #[arg(short, long, requires = "perfetto")]
+        force: bool,
+    },
     /// The open orders
     Orders(Which),
     /// What is held
@@ -214,6 +226,9 @@ impl Verb {
             }),
             Self::Status(which) => operator::status(which),
             Self::Stages(which) => operator::stages(which),
+            Self::Outliers { which, perfetto, force } => {
+                outliers::show(which, perfetto.as_deref(), *force)
+            }
             Self::Orders(which) => operator::orders(which),
             Self::Positions(which) => operator::positions(which),
             Self::Snapshot { which, file } => operator::snapshot(which, file.as_deref()),

@@ -15,6 +15,7 @@ mod completions;
 mod config;
 mod config_file;
 mod demo;
+mod desk;
 mod doctor;
 mod engine;
 mod event_loop;
@@ -32,6 +33,7 @@ mod listen;
 mod log;
 mod man;
 mod metrics;
+mod observed;
 mod receive;
 mod record;
 mod recorded;
@@ -42,6 +44,7 @@ mod sbe;
 mod send;
 mod strategy;
 mod tell_few;
+mod top;
 mod venue;
 mod ws;
 
@@ -67,6 +70,7 @@ enum Verb {
     #[command(subcommand)]
     Config(config::Config),
     Demo(Box<demo::Arguments>),
+    Desk(desk::Arguments),
     Doctor(doctor::Arguments),
     Explain(explain::Arguments),
     Gateway(Box<gateway::Gateway>),
@@ -100,6 +104,7 @@ enum Verb {
     Replay(replay::Arguments),
     Saturate(saturate::Arguments),
     Send(Box<send::Arguments>),
+    Top(top::Arguments),
     #[command(subcommand)]
     Ws(ws::Ws),
 }
@@ -113,6 +118,7 @@ fn main() -> std::process::ExitCode {
         Verb::Completions(arguments) => completions::run(&arguments, Command::command()),
         Verb::Config(what) => config::run(&what),
         Verb::Demo(arguments) => demo::run(&arguments),
+        Verb::Desk(arguments) => desk::run(&arguments),
         Verb::Doctor(arguments) => doctor::run(&arguments),
         Verb::Explain(arguments) => explain::run(&arguments),
         Verb::Gateway(gateway) => gateway::run(&gateway),
@@ -137,6 +143,7 @@ fn main() -> std::process::ExitCode {
         Verb::Replay(arguments) => replay::run(&arguments),
         Verb::Saturate(arguments) => saturate::run(&arguments),
         Verb::Send(arguments) => send::run(&arguments),
+        Verb::Top(arguments) => top::run(&arguments),
         Verb::Ws(what) => ws::run(&what),
     };
     Failure::exit_code("taut", result)
@@ -176,6 +183,7 @@ mod tests {
             of_arguments::<completions::Arguments>("completions"),
             of_verbs::<config::Config>("config"),
             of_arguments::<demo::Arguments>("demo"),
+            of_arguments::<desk::Arguments>("desk"),
             of_arguments::<doctor::Arguments>("doctor"),
             of_arguments::<explain::Arguments>("explain"),
             of_arguments::<gateway::Gateway>("gateway"),
@@ -200,6 +208,7 @@ mod tests {
             of_arguments::<replay::Arguments>("replay"),
             of_arguments::<saturate::Arguments>("saturate"),
             of_arguments::<send::Arguments>("send"),
+            of_arguments::<top::Arguments>("top"),
             of_verbs::<ws::Ws>("ws"),
         ];
         let mut taut = Command::command();

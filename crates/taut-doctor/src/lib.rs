@@ -9,6 +9,8 @@
 //!
 //! **Hiccups.** [`jitter::measure`] spins on each CPU and notes for how long the thread did not
 //! run, with the cause where the kernel tells it.
+//!
+//! **Outliers.** [`outliers`] says of the orders that took longest why they did.
 #![forbid(unsafe_code)]
 #![deny(clippy::indexing_slicing)]
 
@@ -23,6 +25,7 @@ pub mod jitter;
 mod judged;
 mod look;
 mod machine;
+pub mod outliers;
 mod sample;
 mod script;
 mod target;

@@ -9,6 +9,7 @@ use std::path::Path;
 use taut_sys::{CpuTotals, cpu_totals};
 
 use crate::interrupts::Interrupts;
+pub(crate) use counts::group_folders;
 
 /// A thread, as `/proc/PID/task/TID/stat` has it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -31,6 +31,7 @@ mod ended;
 mod error;
 mod feed;
 mod fees;
+mod flight;
 mod fused;
 mod gateway;
 mod gateways;
@@ -72,6 +73,7 @@ pub use drop_copy::{
 };
 pub use error::GatewayError;
 pub use feed::{FeedInput, FeedSocket, FeedSockets};
+pub use flight::{FlightRead, FlightReader};
 pub use fused::FusedClient;
 pub use gateway::Gateway;
 pub use hub::{Hub, RequestDifference, SlotId, WhenGone};

@@ -4,8 +4,9 @@
 //! counted. Each strategy in a process of its own has one more ([`StrategyRegions`]).
 
 use taut_ipc::{IpcError, Region, Segment};
-use taut_lat::{HISTOGRAM_WORDS, PATH_WORDS, PathRecorder, PathView, Recorder, View};
-use taut_ring::{Bell, broadcast, cell, spsc};
+use taut_lat::{FlightRecord, HISTOGRAM_WORDS, PATH_WORDS, PathRecorder, PathView, Recorder, View};
+use taut_ring::broadcast::Publisher;
+use taut_ring::{Bell, Policy, broadcast, cell, spsc};
 use taut_sync::atomic::AtomicU64;
 use taut_sys::MAPPING_WORDS;
 
@@ -16,6 +17,9 @@ use crate::error::GatewayError;
 /// of a busy feed.
 pub(crate) const TICKS_LAYOUT: broadcast::Layout =
     broadcast::Layout { slot_count: 8_192, reader_count: 0 };
+/// Slots of the flight recorder: the last orders with all their stamps, 256 KiB.
+pub(crate) const FLIGHT_LAYOUT: broadcast::Layout =
+    broadcast::Layout { slot_count: 4_096, reader_count: 0 };
 /// Slots of a request ring and of a reply ring.
 pub(crate) const REQUEST_SLOTS: usize = 1_024;
 pub(crate) const REPLY_SLOTS: usize = 8_192;
@@ -31,6 +35,7 @@ const PATH: Region = region(4, PATH_WORDS);
 const ROUND_TRIP: Region = region(5, HISTOGRAM_WORDS);
 const BARE_SEND: Region = region(6, HISTOGRAM_WORDS);
 const PUBLISHED: Region = region(7, TICKS_LAYOUT.slot_count);
+const FLIGHT: Region = region(8, broadcast::words_for(FLIGHT_LAYOUT.slot_count, 0));
 
 const REQUESTS: Region = region(1, spsc::words_for(REQUEST_SLOTS));
 const REPLIES: Region = region(2, spsc::words_for(REPLY_SLOTS));
@@ -56,11 +61,14 @@ pub struct Regions<'m> {
     pub bare_send: &'m [AtomicU64],
     /// When the events of the last packets were published: a word for each.
     pub published: &'m [AtomicU64],
+    /// Broadcast ring: the last orders, each with all its stamps.
+    pub flight: &'m [AtomicU64],
 }
 
 impl<'m> Regions<'m> {
     /// Every region, for [`Segment::create`].
-    pub const LAYOUT: [Region; 7] = [CLOCK, TICKS, GATEWAY, PATH, ROUND_TRIP, BARE_SEND, PUBLISHED];
+    pub const LAYOUT: [Region; 8] =
+        [CLOCK, TICKS, GATEWAY, PATH, ROUND_TRIP, BARE_SEND, PUBLISHED, FLIGHT];
 
     /// The regions of a segment.
     ///
@@ -75,6 +83,7 @@ impl<'m> Regions<'m> {
             round_trip: segment.region(ROUND_TRIP)?,
             bare_send: segment.region(BARE_SEND)?,
             published: segment.region(PUBLISHED)?,
+            flight: segment.region(FLIGHT)?,
         })
     }
 }
@@ -110,11 +119,12 @@ impl<'m> StrategyRegions<'m> {
     }
 }
 
-/// The gateway's histograms, to write.
+/// The gateway's histograms and its flight recorder, to write.
 #[derive(Debug)]
 pub(crate) struct Recorders<'m> {
-    pub(crate) path: PathRecorder<'m>,
+    path: PathRecorder<'m>,
     pub(crate) round_trip: Recorder<'m>,
+    flight: Publisher<'m>,
 }
 
 impl<'m> Recorders<'m> {
@@ -127,7 +137,16 @@ impl<'m> Recorders<'m> {
         Ok(Self {
             path: PathRecorder::new(regions.path).ok_or(too_small)?,
             round_trip: Recorder::new(regions.round_trip).ok_or(too_small)?,
+            flight: Publisher::resume(regions.flight, FLIGHT_LAYOUT, Policy::Overwrite)
+                .map_err(GatewayError::Region)?,
         })
+    }
+
+    /// Records an order that has left. Allocates nothing.
+    pub(crate) fn record(&mut self, order: &FlightRecord) {
+        self.path.record(&order.stamps.offsets);
+        // Nobody is waited for: who reads too slowly is told what it lost.
+        let _ = self.flight.publish(&order.to_words());
     }
 }
 

@@ -21,7 +21,8 @@
 //! ```
 //!
 //! [`Snapshot`] is a copy in plain memory that can be subtracted and merged; [`IntervalReader`]
-//! makes a time series of one histogram; [`PathRecorder`] keeps the histograms of a whole path.
+//! makes a time series of one histogram; [`PathRecorder`] keeps the histograms of a whole path; a
+//! [`FlightRecord`] is one order with all its stamps, in the words of a ring.
 //! Nothing here reads a clock, and nothing allocates after it is built.
 #![no_std]
 #![forbid(unsafe_code)]
@@ -31,6 +32,7 @@ extern crate alloc;
 extern crate std;
 
 mod buckets;
+mod flight;
 mod interval;
 #[cfg(test)]
 mod oracle;
@@ -43,6 +45,7 @@ mod summary;
 mod view;
 
 pub use buckets::{BUCKET_COUNT, Bucket, VALUE_MAX};
+pub use flight::{FLIGHT_WORDS, FlightRecord};
 pub use interval::IntervalReader;
 pub use path::{PATH_WORDS, PathRecorder, PathSnapshot, PathView};
 pub use recorder::{HISTOGRAM_WORDS, Recorder, new_words};

@@ -7,6 +7,7 @@
 //! | [`Connector`] | a name or an address to a stream, several addresses in turn, one deadline |
 //! | [`TlsStream`] | TLS over a stream, client and server |
 //! | [`WsStream`] | WebSocket over a stream or over TLS, client and server |
+//! | [`Wire`] | a server's connection, plain or over TLS, for a protocol of its owner's |
 //! | [`Frames`] | a stream cut into frames |
 //! | [`Feed`], [`FeedSender`] | multicast and unicast datagrams |
 //! | [`Feeds`] | several feeds into one buffer |
@@ -63,6 +64,7 @@ mod target;
 pub mod tcp;
 pub mod tls;
 mod unix;
+mod wire;
 mod ws;
 
 pub use certificate::CertificateFault;
@@ -76,4 +78,5 @@ pub use resolve::{Lookup, MARK, Resolution, Resolved, system_lookup};
 pub use target::Target;
 pub use tls::{TlsClientConfig, TlsEvent, TlsServerConfig, TlsStream, system_roots};
 pub use unix::UnixListener;
+pub use wire::{Arrived, Wire};
 pub use ws::{WsEvent, WsStream};

@@ -11,6 +11,7 @@ mod hlog;
 mod html;
 mod json;
 mod model;
+mod outliers;
 mod percentiles;
 mod table;
 mod tables;
@@ -24,6 +25,7 @@ use std::path::{self, Path, PathBuf};
 pub use hlog::histogram_log;
 pub use json::json_line;
 pub use model::{Balance, Counts, Interval, Named, Placement, Position, RunReport};
+pub use outliers::outlier_lines;
 pub use table::table;
 
 use crate::files;

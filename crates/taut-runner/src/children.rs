@@ -83,10 +83,15 @@ impl Children {
         Ok(())
     }
 
-    /// Waits at most `span` (less when a signal comes) and returns what the children said.
-    pub fn listen(&mut self, span: Nanos) -> Result<Vec<(Role, Reply)>, RunnerError> {
-        let fds: Vec<BorrowedFd<'_>> =
-            self.children.iter().map(|child| child.channel.socket().as_fd()).collect();
+    /// Waits at most `span` (less when a signal comes, or something for one of the `others`) and
+    /// returns what the children said.
+    pub fn listen(
+        &mut self,
+        span: Nanos,
+        others: &[BorrowedFd<'_>],
+    ) -> Result<Vec<(Role, Reply)>, RunnerError> {
+        let own = self.children.iter().map(|child| child.channel.socket().as_fd());
+        let fds: Vec<BorrowedFd<'_>> = own.chain(others.iter().copied()).collect();
         wait_readable(&fds, Some(span))
             .map_err(|error| RunnerError::run("control sockets", error))?;
         let mut said = Vec::new();

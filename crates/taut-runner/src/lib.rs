@@ -47,6 +47,7 @@ mod market_rows;
 mod mistakes;
 mod observer;
 mod outcome;
+mod outliers;
 mod packets;
 mod placement;
 mod reading;
@@ -56,6 +57,7 @@ mod replayed;
 mod replaying;
 mod role;
 mod roles;
+mod run_control;
 mod runner;
 pub mod service;
 mod settings;
@@ -71,6 +73,7 @@ pub use build::Build;
 pub use error::RunnerError;
 pub use observer::{Live, Observer, Started};
 pub use outcome::{End, Holdings, Outcome, Process, VenueOutcome};
+pub use outliers::OutlierSettings;
 pub use placement::Place;
 pub use replay::Recording;
 pub use replayed::{Divergence, Held, Replayed};
@@ -81,3 +84,6 @@ pub use settings::{
     RiskSettings, SAMPLE, Settings, Simulator, SimulatorOrders, VenueKind,
 };
 pub use start::{NoParameters, Start};
+pub use taut_doctor::outliers::{
+    Cause as OutlierCause, Evidence as OutlierEvidence, Outlier, OutlierTrace, Outliers,
+};

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use taut_doctor::outliers::{OutlierTrace, Outliers};
 use taut_gateway::{Client, Gateway, GatewayCounters, Observer, OrderHandler, StrategyCounters};
 use taut_io::Kernel;
 use taut_lat::{PathSnapshot, Snapshot, Stage};
@@ -127,6 +128,10 @@ pub struct Outcome {
     pub clock_error_ns_max: u64,
     /// Whether every open order was answered in time.
     pub drained: bool,
+    /// The worst orders, and why they took long; none where nobody looked.
+    pub outliers: Outliers,
+    /// What a trace of them is drawn from.
+    pub outlier_trace: OutlierTrace,
 }
 
 impl Outcome {
@@ -167,6 +172,7 @@ impl fmt::Display for Outcome {
         }
         line("tick to trade", &self.path.tick_to_trade)?;
         let summary = self.round_trip.summary();
-        write!(f, "round trip    p50 {:>9} ns  p99 {:>9} ns", summary.p50, summary.p99)
+        write!(f, "round trip    p50 {:>9} ns  p99 {:>9} ns", summary.p50, summary.p99)?;
+        self.outliers.sentence().map_or(Ok(()), |sentence| write!(f, "\n{sentence}"))
     }
 }

@@ -5,7 +5,8 @@
 //!
 //! The process has two threads. The gateway's own does nothing but trade; the other one listens to
 //! the control socket, anchors the clock and hears signals, and asks the first between two rounds
-//! of its housekeeping. Where there is an order journal, a third one makes its segments. A strategy
+//! of its housekeeping. Where there is an order journal, a third one makes its segments; where the
+//! worst orders are kept, another one takes them and looks at the thread that trades. A strategy
 //! that attaches is handed the market's shared memory and rings of its own; the connection says
 //! when it is gone.
 
@@ -52,6 +53,7 @@ mod room;
 mod rules;
 mod secret;
 mod snapshot;
+mod stages;
 mod strategy_file;
 mod subscribe;
 mod subscribe_rule;
@@ -69,6 +71,7 @@ pub use attach::{Attach, Attached};
 pub use binance::{
     BinanceBest, BinanceEncoding, BinanceInterval, BinanceKeys, BinanceMarket, BinanceOrders,
 };
+pub(crate) use client::run_socket;
 pub use client::{ControlClient, control_path};
 pub(crate) use connections::{Connect, Connections, MarketData, Tap, connect};
 pub use copy_reader::CopyReaderKeys;
@@ -102,6 +105,7 @@ pub(crate) use recorded::RecordedGateway;
 pub use recordings::{RecordingSeen, RecordingSettings};
 pub(crate) use rules::risk_of;
 pub use secret::{CredentialKind, CredentialSettings, SecretSource};
+pub(crate) use stages::stage_lines;
 pub use strategy_file::{STRATEGY_SAMPLE, StrategyFile};
 pub use subscribe_rule::SubscribeRule;
 pub use taut_log::Entry;

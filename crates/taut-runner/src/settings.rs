@@ -23,6 +23,7 @@ pub use venue::{FeedTransport, RemoteVenue, Replay, Simulator, SimulatorOrders, 
 pub(crate) use venue::{Market, address_mistakes, comp_id};
 
 use crate::error::RunnerError;
+use crate::outliers::OutlierSettings;
 
 /// A file of settings with every key and its default, for people to start from.
 pub const SAMPLE: &str = include_str!("settings/sample.toml");
@@ -151,6 +152,8 @@ pub struct Settings {
     pub gateway: GatewaySettings,
     /// Pre-trade limits.
     pub risk: RiskSettings,
+    /// Which orders are kept to be explained.
+    pub outliers: OutlierSettings,
     /// The strategy's own; see [`Runner::parameters`](crate::Runner::parameters).
     pub parameters: Table,
 }
@@ -170,7 +173,8 @@ impl Settings {
                 format!("above 0 and at most {SECONDS_MAX}"),
             ));
         }
-        if let Some(mistake) = self.gateway.mistakes().into_iter().next() {
+        let mistakes = self.gateway.mistakes().into_iter().chain(self.outliers.mistakes());
+        if let Some(mistake) = mistakes.into_iter().next() {
             return Err(mistake);
         }
         if let Some(room) = self.gateway.instruments_max {

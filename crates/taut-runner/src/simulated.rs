@@ -1,5 +1,6 @@
 //! Gateway, strategy and venue simulator in one thread, on a simulated network and virtual time.
 
+use taut_doctor::outliers::{OutlierTrace, Outliers};
 use taut_fix::{CompId, Now};
 use taut_gateway::{
     FeedInput, FusedClient, Gateway, GatewayConfig, Regions, Strategy, StrategyCounters, Views,
@@ -85,6 +86,9 @@ pub fn run<S: Strategy>(
         clock_is_counter: false,
         clock_error_ns_max: 0,
         drained,
+        // On virtual time no thread is held up.
+        outliers: Outliers::default(),
+        outlier_trace: OutlierTrace::default(),
     })
 }
 

@@ -1,7 +1,10 @@
 //! The parent's part: start, watch, drain, end.
 
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::mpsc;
+use std::thread;
 
+use taut_doctor::outliers::{OutlierTrace, Outliers, WatchedThread};
 use taut_gateway::{GatewayCounters, Regions, StrategyCounters, StrategyRegions, Views};
 use taut_ipc::{Region, Segment};
 use taut_lat::{PathSnapshot, Snapshot};
@@ -10,7 +13,7 @@ use taut_sys::{
     Anchoring, Doorbell, MAPPING_WORDS, StopSignal, Wait, available_cpus, catch_stop_signals,
     cpu_times, monotonic, process_id, process_nice, stop_requests, stop_signal, utc,
 };
-use taut_types::Nanos;
+use taut_types::{Instrument, Nanos};
 use toml::Table;
 
 use crate::children::Children;
@@ -21,8 +24,10 @@ use crate::error::RunnerError;
 use crate::feed::{Feed, FeedAddresses};
 use crate::observer::{Live, Observer, Started};
 use crate::outcome::{End, Holdings, Outcome, Process, VenueOutcome};
+use crate::outliers::OutlierWatch;
 use crate::placement::{Place, Placement, may_come_first, measure};
 use crate::role::Role;
+use crate::run_control::{RunControl, Watched};
 use crate::settings::{Market, Mode, RemoteVenue, Settings, VenueKind};
 use crate::{simulator, web};
 
@@ -115,12 +120,22 @@ pub fn run(settings: &Settings, observer: &mut dyn Observer) -> Result<Outcome, 
     let parameters = toml::to_string(&settings.parameters)
         .map_err(|error| RunnerError::Settings(format!("[parameters]: {error}")))?;
     catch_stop_signals().map_err(|error| RunnerError::run("signals", error))?;
-    let (shared, other) = open(settings.market()?)?;
+    let market = settings.market()?;
+    let venue = match &market {
+        Market::Simulator(simulator) => simulator.kind.name(),
+        Market::Remote(_) => VenueKind::Taut.name(),
+    };
+    let (shared, other) = open(market)?;
     let region = |error: &dyn std::fmt::Display| RunnerError::run("shared memory", error);
     let regions = Regions::of(&shared.segment).map_err(|error| region(&error))?;
     let strategy = StrategyRegions::of(&shared.strategy_segment).map_err(|error| region(&error))?;
     let mut run = Run {
         settings,
+        control: RunControl::open(),
+        segment: &shared.segment,
+        instruments: settings.instruments()?,
+        venue,
+        orders: &shared.orders,
         began: monotonic(),
         placement,
         parameters,
@@ -140,16 +155,23 @@ pub fn run(settings: &Settings, observer: &mut dyn Observer) -> Result<Outcome, 
     let Run { processes, .. } = &run;
     let Shared { market_data, orders, .. } = &shared;
     observer.started(&Started { processes, feed: market_data, orders, placement: &reason });
-    if matches!(other, Other::Simulator(..)) {
-        run.children.send(Role::Venue, &Order::Start, &[])?;
-    }
-    let (started_utc, started) = (utc(), monotonic());
-    let end = run.watch(started, observer)?;
-    run.processes.iter_mut().for_each(|process| process.cpu_times = cpu_times(process.id));
-    let elapsed = monotonic().since(started);
-    let (drained, venue, holdings) = run.drain(&other)?;
-    observer.finished(&run.live(started));
+    let (threads, outliers) = run.outlier_watch();
+    let traded = thread::scope(|scope| {
+        let (trades, over) = mpsc::channel();
+        if let Some(watch) = &outliers {
+            let (regions, threads) = (&regions, threads.as_slice());
+            scope.spawn(move || watch.run(regions, threads, &over));
+        }
+        let traded = run.trade(&other, observer);
+        drop::<mpsc::Sender<()>>(trades);
+        traded
+    })?;
+    let Traded { started_utc, end, elapsed, drained, venue, holdings } = traded;
     run.children.end();
+    let path = PathSnapshot::of(&run.views.path);
+    let told = |watch: &OutlierWatch| Ok(watch.told(&path, &settings.instruments()?));
+    let (outliers, outlier_trace): (Outliers, OutlierTrace) =
+        outliers.as_ref().map(told).transpose()?.unwrap_or_default();
     Ok(Outcome {
         mode: settings.mode,
         end,
@@ -162,19 +184,37 @@ pub fn run(settings: &Settings, observer: &mut dyn Observer) -> Result<Outcome, 
         gateway: GatewayCounters::load(regions.gateway),
         strategy: StrategyCounters::load(strategy.counters),
         holdings,
-        path: PathSnapshot::of(&run.views.path),
+        path,
         round_trip: Snapshot::of(&run.views.round_trip),
         bare_send: Snapshot::of(&run.views.bare_send),
         clock_is_counter: run.anchoring.mapping().to_words()[0] != 0,
         clock_error_ns_max: run.anchoring.error_ns_max(),
         drained,
+        outliers,
+        outlier_trace,
         processes: run.processes,
     })
+}
+
+/// What a run came to.
+struct Traded {
+    started_utc: Nanos,
+    end: End,
+    elapsed: Nanos,
+    drained: bool,
+    venue: Option<VenueOutcome>,
+    holdings: Holdings,
 }
 
 /// A run under way.
 struct Run<'a, 'm> {
     settings: &'a Settings,
+    /// Who looks at it.
+    control: RunControl,
+    segment: &'m Segment,
+    instruments: Vec<Instrument>,
+    venue: &'static str,
+    orders: &'m str,
     began: Nanos,
     placement: Placement,
     parameters: String,
@@ -191,6 +231,39 @@ struct Run<'a, 'm> {
 }
 
 impl Run<'_, '_> {
+    /// The threads that orders pass through, the gateway's first, and who looks at them.
+    fn outlier_watch(&self) -> (Vec<WatchedThread>, Option<OutlierWatch>) {
+        let roles = [Role::Gateway, Role::Strategy, Role::Venue];
+        let found =
+            roles.iter().filter_map(|role| self.processes.iter().find(|it| it.role == *role));
+        let thread = |process: &Process| WatchedThread {
+            name: process.role.name().to_owned(),
+            process: process.id,
+            // Each does all that matters on its first thread.
+            thread: process.id,
+        };
+        let threads: Vec<_> = found.map(thread).collect();
+        let names = threads.iter().map(|thread| thread.name.clone()).collect();
+        let own = threads.iter().map(|thread| thread.process).chain([process_id()]).collect();
+        let is_fused = self.settings.mode == Mode::Fused;
+        let watch = OutlierWatch::new(&self.settings.outliers, names, own, is_fused);
+        (threads, watch)
+    }
+
+    /// Lets the flow run, to its end, and everything come to rest.
+    fn trade(&mut self, other: &Other, observer: &mut dyn Observer) -> Result<Traded, RunnerError> {
+        if matches!(other, Other::Simulator(..)) {
+            self.children.send(Role::Venue, &Order::Start, &[])?;
+        }
+        let (started_utc, started) = (utc(), monotonic());
+        let end = self.watch(started, observer)?;
+        self.processes.iter_mut().for_each(|process| process.cpu_times = cpu_times(process.id));
+        let elapsed = monotonic().since(started);
+        let (drained, venue, holdings) = self.drain(other)?;
+        observer.finished(&self.live(started));
+        Ok(Traded { started_utc, end, elapsed, drained, venue, holdings })
+    }
+
     /// Starts the processes and waits until all are ready.
     fn start(&mut self, shared: &Shared, other: &Other) -> Result<(), RunnerError> {
         self.clock.set(&self.anchoring.mapping().to_words());
@@ -445,8 +518,19 @@ impl Run<'_, '_> {
     /// Takes what the children say, anchors the clock, and ends at once when a second stop signal
     /// comes.
     fn listen(&mut self, span: Nanos) -> Result<(), RunnerError> {
-        let said = self.children.listen(span)?;
+        let others: Vec<_> = self.control.fds().collect();
+        let said = self.children.listen(span, &others)?;
         self.said.extend(said);
+        self.control.serve(&Watched {
+            segment: self.segment,
+            regions: &self.regions,
+            strategy: StrategyCounters::load(self.strategy.counters),
+            is_fused: self.settings.mode == Mode::Fused,
+            instruments: &self.instruments,
+            venue: self.venue,
+            orders: self.orders,
+            up_seconds: monotonic().since(self.began).0.unsigned_abs() / 1_000_000_000,
+        });
         self.clock.set(&self.anchoring.renew().to_words());
         // Two signals at once are one wish: `timeout` sends to a process and to its group.
         let stops = stop_requests();

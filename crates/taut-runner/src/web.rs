@@ -126,6 +126,7 @@ fn plain_file(settings: &Settings, wait: Wait) -> GatewayFile {
         drop_copy_reader: None,
         gateway: settings.gateway,
         risk: risk(&settings.risk),
+        outliers: settings.outliers,
     }
 }
 

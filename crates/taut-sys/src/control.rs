@@ -56,8 +56,21 @@ impl ControlSocket {
     /// What `connect(2)` says: `ENOENT` and `ECONNREFUSED` when nobody listens; `EACCES` when it is
     /// another user who does, in a folder of everybody.
     pub fn connect(path: &Path) -> Result<Self, SysError> {
+        Self::connect_at(&address(path)?)
+    }
+
+    /// Connects to who listens under this name, of which there is no file
+    /// ([`ControlListener::bind_name`]).
+    ///
+    /// # Errors
+    /// As [`ControlSocket::connect`].
+    pub fn connect_name(name: &str) -> Result<Self, SysError> {
+        Self::connect_at(&nameless_file(name)?)
+    }
+
+    fn connect_at(at: &SocketAddrUnix) -> Result<Self, SysError> {
         let fd = endpoint()?;
-        net::connect(&fd, &address(path)?).during("control connect")?;
+        net::connect(&fd, at).during("control connect")?;
         if !is_ours(&fd)? {
             return Err(SysError::new("control connect", rustix::io::Errno::ACCESS));
         }
@@ -116,7 +129,8 @@ impl ControlSocket {
 #[derive(Debug)]
 pub struct ControlListener {
     fd: OwnedFd,
-    path: PathBuf,
+    /// The file; nothing where there is none.
+    path: Option<PathBuf>,
 }
 
 /// Connections that may wait to be accepted.
@@ -141,10 +155,39 @@ impl ControlListener {
             }
             other => other?,
         };
-        let listener = Self { fd, path: path.to_owned() };
+        let listener = Self { fd, path: Some(path.to_owned()) };
         rustix::fs::chmod(path, Mode::RUSR | Mode::WUSR).during("control bind")?;
         net::listen(&listener.fd, BACKLOG).during("control listen")?;
         Ok(listener)
+    }
+
+    /// Listens under a name of which there is no file (Linux's abstract names): however the process
+    /// ends, nothing is left. Everybody in its network namespace may try to connect; others than
+    /// its user and root are closed.
+    ///
+    /// # Errors
+    /// `EADDRINUSE` when somebody listens under it; what the system says.
+    pub fn bind_name(name: &str) -> Result<Self, SysError> {
+        let fd = endpoint()?;
+        net::bind(&fd, &nameless_file(name)?).during("control bind")?;
+        net::listen(&fd, BACKLOG).during("control listen")?;
+        Ok(Self { fd, path: None })
+    }
+
+    /// The names with this beginning under which somebody listens without a file, in order; of
+    /// every user of the network namespace.
+    #[must_use]
+    pub fn names(beginning: &str) -> Vec<String> {
+        // The last column of the kernel's table, with `@` in the place of the first byte.
+        let table = std::fs::read_to_string("/proc/net/unix").unwrap_or_default();
+        let names = table.lines().filter_map(|line| line.split_whitespace().nth(7));
+        let names = names.filter_map(|name| name.strip_prefix('@'));
+        let mut names: Vec<String> =
+            names.filter(|name| name.starts_with(beginning)).map(str::to_owned).collect();
+        // A line for each connection, too.
+        names.sort();
+        names.dedup();
+        names
     }
 
     /// A connection that waits, if there is one, of a process of our user or of root: others are
@@ -161,8 +204,10 @@ impl ControlListener {
 
 impl Drop for ControlListener {
     fn drop(&mut self) {
-        // It may be gone already.
-        let _ = rustix::fs::unlink(&self.path);
+        if let Some(path) = &self.path {
+            // It may be gone already.
+            let _ = rustix::fs::unlink(path);
+        }
     }
 }
 
@@ -190,6 +235,10 @@ fn endpoint() -> Result<OwnedFd, SysError> {
 fn is_ours(fd: &OwnedFd) -> Result<bool, SysError> {
     let peer = net::sockopt::socket_peercred(fd).during("control peer")?;
     Ok(peer.uid.is_root() || peer.uid == rustix::process::geteuid())
+}
+
+fn nameless_file(name: &str) -> Result<SocketAddrUnix, SysError> {
+    SocketAddrUnix::new_abstract_name(name.as_bytes()).during("control name")
 }
 
 fn address(path: &Path) -> Result<SocketAddrUnix, SysError> {
@@ -249,6 +298,23 @@ mod tests {
         assert!(ControlListener::bind(&path).expect_err("a file").is_address_in_use());
         std::fs::remove_file(&path).expect("it is there still");
         std::fs::remove_dir(&folder).expect("nothing is left");
+    }
+
+    #[test]
+    fn under_a_name_without_a_file_nothing_is_left() {
+        let name = format!("taut-control-test-{}", std::process::id());
+        assert!(ControlSocket::connect_name(&name).is_err());
+        let listener = ControlListener::bind_name(&name).expect("a listener");
+        let taken = ControlListener::bind_name(&name).expect_err("somebody listens");
+        assert!(taken.is_address_in_use(), "{taken}");
+        let far = ControlSocket::connect_name(&name).expect("connect");
+        let near = listener.accept().expect("accept").expect("a connection");
+        assert_eq!(ControlListener::names(&name), [name.as_str()]);
+        far.send(b"hello", &[]).expect("send");
+        let mut buffer = [0; 64];
+        assert!(matches!(near.recv(&mut buffer), Ok(Received::Message(5, _))));
+        drop((listener, near, far));
+        assert_eq!(ControlListener::names(&name), [""; 0]);
     }
 
     #[test]

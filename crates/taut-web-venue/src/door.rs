@@ -13,7 +13,7 @@ use taut_book::OrderBook;
 use taut_engine::{Command, Event};
 use taut_fix::Now;
 use taut_io::{Admission, AdmissionCounters, Completion, Handle, Io, Kernel};
-use taut_net::TlsServerConfig;
+use taut_net::{TlsServerConfig, Wire};
 use taut_sys::{Address, StreamOptions};
 use taut_types::Nanos;
 use taut_venue::{Observer, VenueError};
@@ -22,7 +22,6 @@ use taut_ws::Event as WsEvent;
 use crate::door::client::{Client, Speaks};
 use crate::front::{Front, Output};
 use crate::http;
-use crate::wire::Wire;
 
 /// From being accepted to the first request, the upgrade or the Logon.
 const HANDSHAKE: Nanos = Nanos::from_secs(10);

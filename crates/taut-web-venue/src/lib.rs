@@ -28,7 +28,6 @@ mod http;
 mod inbox;
 #[cfg(test)]
 mod rig;
-mod wire;
 
 pub use accounts::{AccountSettings, KeySettings};
 pub use binance::settings::{ApiKeySettings, BinanceAccountSettings, SymbolMarket, SymbolSettings};

@@ -136,6 +136,8 @@ mod pages {
     pub struct Runner;
     #[doc = include_str!("../../../docs/replay.md")]
     pub struct Replay;
+    #[doc = include_str!("../../../docs/outliers.md")]
+    pub struct Outliers;
     #[doc = include_str!("../../../docs/channels.md")]
     pub struct Channels;
     #[doc = include_str!("../../../docs/shared-memory.md")]

@@ -20,10 +20,18 @@ pub fn publish(
     intervals: Vec<Interval>,
 ) -> Result<(), Failure> {
     let out = report::run::directory::choose(plan.arguments.out.as_deref(), ended.started_utc);
+    let trace = plan
+        .trace
+        .as_ref()
+        .map(|output| (output, report::perfetto(&ended.outliers, &ended.outlier_trace)));
     let report = report_of(plan, ended, conditions, intervals);
     let html = report::write_all(&out, &report)
         .map_err(|error| Failure::run(&format!("report in {}", out.display()), error))?;
-    let text = format!("{}\nreport: {}", report::table(&report), html.display());
+    let mut text = format!("{}\nreport: {}", report::table(&report), html.display());
+    if let Some((output, trace)) = trace {
+        output.write(trace.as_bytes())?;
+        text += &format!("\ntrace: {} (open it at ui.perfetto.dev)", output.name());
+    }
     let printed = if plan.arguments.json {
         tell(text);
         print(report::json_line(&report, &html))
@@ -59,6 +67,7 @@ fn report_of(
         path: ended.path,
         order_round_trip: ended.round_trip,
         bare_send: ended.bare_send,
+        outliers: ended.outliers,
         intervals,
     }
 }

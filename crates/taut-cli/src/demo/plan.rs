@@ -14,6 +14,7 @@ use taut_venue::flow::{BinanceFlow, FileError, LobsterFlow, LobsterSummary};
 use crate::demo::arguments::Arguments;
 use crate::demo::strategy::ORDERS_PER_SECOND;
 use crate::exit::Failure;
+use crate::recorded::Output;
 use crate::report;
 
 /// The longest run that makes sense: a slip of the keyboard should not start a year.
@@ -28,6 +29,8 @@ pub struct Plan {
     pub settings: Settings,
     /// What the report should say about the source.
     pub source: String,
+    /// Where a trace of the worst orders is written.
+    pub trace: Option<Output>,
 }
 
 impl Plan {
@@ -61,7 +64,11 @@ impl Plan {
             // A stranger's book may be deeper than the crowd's.
             settings.gateway.levels = settings.gateway.levels.max(1 << 14);
         }
-        Ok(Self { arguments: arguments.clone(), settings, source: source.description })
+        settings.outliers.above_us = arguments.outliers_above.map(|above| above.0 as f64 / 1e3);
+        let read: Vec<_> = arguments.data.iter().cloned().collect();
+        let trace = arguments.perfetto.as_deref();
+        let trace = trace.map(|file| Output::new(file, arguments.overwrite, &read)).transpose()?;
+        Ok(Self { arguments: arguments.clone(), settings, source: source.description, trace })
     }
 }
 

@@ -1,81 +1,14 @@
 //! What is told of gateways.
 
-use taut_gateway::{GatewayCounters, Regions, Views};
-use taut_ipc::Segment;
-use taut_lat::{PathSnapshot, Snapshot, Stage};
-use taut_runner::RunnerError;
-use taut_runner::service::{ControlClient, ControlReply, ControlRequest, Status, StrategyLine};
+use taut_gateway::GatewayCounters;
+use taut_lat::{Snapshot, Stage};
+use taut_runner::service::{Status, StrategyLine};
+use taut_types::Nanos;
 
 use super::exposition::{Exposition, Kind, seconds};
-
-/// A gateway that is looked at.
-#[derive(Debug)]
-pub struct Looked {
-    name: String,
-    /// Nothing while it does not answer.
-    held: Option<(ControlClient, Segment)>,
-}
-
-/// What it was at one moment.
-#[derive(Debug)]
-pub struct Seen {
-    name: String,
-    /// Nothing when it does not answer.
-    now: Option<Now>,
-}
-
-#[derive(Debug)]
-struct Now {
-    status: Box<Status>,
-    counters: GatewayCounters,
-    path: Box<PathSnapshot>,
-    round_trip: Snapshot,
-}
-
-impl Looked {
-    /// The gateway of this name, or at this path; it may be there later.
-    pub const fn new(name: String) -> Self {
-        Self { name, held: None }
-    }
-
-    /// Its name.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Looks at it. Counters and durations are read from its shared memory; how its sessions,
-    /// books and strategies are is one question to the thread that trades.
-    pub fn look(&mut self) -> Seen {
-        let now = self.now().ok();
-        if now.is_none() {
-            // Another process may have its name by the next time.
-            self.held = None;
-        }
-        Seen { name: self.name.clone(), now }
-    }
-
-    fn now(&mut self) -> Result<Now, RunnerError> {
-        if self.held.is_none() {
-            let mut client = ControlClient::connect(&self.name)?;
-            let (segment, _) = client.observe()?;
-            self.held = Some((client, segment));
-        }
-        let none = || RunnerError::Run("no status".to_owned());
-        let (client, segment) = self.held.as_mut().ok_or_else(none)?;
-        let ControlReply::Status(status) = client.ask(&ControlRequest::Status)? else {
-            return Err(none());
-        };
-        let other = |error: &dyn std::fmt::Display| RunnerError::Run(error.to_string());
-        let regions = Regions::of(segment).map_err(|error| other(&error))?;
-        let views = Views::new(&regions).map_err(|error| other(&error))?;
-        Ok(Now {
-            status,
-            counters: GatewayCounters::load(regions.gateway),
-            path: Box::new(PathSnapshot::of(&views.path)),
-            round_trip: Snapshot::of(&views.round_trip),
-        })
-    }
-}
+use crate::observed::model::State;
+use crate::observed::thread::ThreadTotals;
+use crate::observed::{Seen, Totals};
 
 /// Counters that fall as they rise: what they are now is told.
 const GAUGES: [&str; 6] =
@@ -168,15 +101,58 @@ const OF_STRATEGIES: [OfStrategy; 5] = [
     ),
 ];
 
+/// A number of the thread that trades, or of its CPU.
+type OfThread = (&'static str, &'static str, fn(&ThreadTotals) -> String);
+
+fn span(ns: Nanos) -> String {
+    seconds(ns.0.unsigned_abs())
+}
+
+const OF_THREADS: [OfThread; 10] = [
+    ("thread_run_seconds_total", "How long the thread that trades ran.", |it| {
+        span(it.look.threads[0].ran)
+    }),
+    (
+        "thread_wait_seconds_total",
+        "How long it could have run, and others had its CPU, or its control group was stopped.",
+        |it| span(it.look.threads[0].waited),
+    ),
+    ("thread_sleeps_total", "How often it slept.", |it| it.look.threads[0].voluntary.to_string()),
+    ("thread_preemptions_total", "How often the CPU was taken from it.", |it| {
+        it.look.threads[0].involuntary.to_string()
+    }),
+    ("thread_minor_faults_total", "Pages that it missed and the kernel had.", |it| {
+        it.look.threads[0].minor_faults.to_string()
+    }),
+    ("thread_major_faults_total", "Pages that it missed and that came from a disk.", |it| {
+        it.look.threads[0].major_faults.to_string()
+    }),
+    (
+        "cgroup_throttled_total",
+        "How often its control groups were stopped: their quota of CPU time was used up.",
+        |it| it.look.throttled.count.to_string(),
+    ),
+    ("cgroup_throttled_seconds_total", "How long they were.", |it| span(it.look.throttled.time)),
+    ("cpu_stolen_seconds_total", "How long the hypervisor had its CPU.", |it| {
+        span(it.machine.cpus[0].stolen)
+    }),
+    ("cpu_interrupts_total", "Interrupts that came to its CPU.", |it| {
+        it.machine.cpus[0].interrupts.to_string()
+    }),
+];
+
 /// What was seen of gateways, for Prometheus.
-pub fn told(all: &[Seen]) -> String {
+pub fn told<'a>(all: impl Iterator<Item = &'a Seen>) -> String {
+    let now = |seen: &'a Seen| seen.totals.as_deref().filter(|_| seen.state == State::Up);
+    let all: Vec<(&str, Option<&Totals>)> =
+        all.map(|seen| (seen.name.as_str(), now(seen))).collect();
     let mut text = Exposition::default();
     text.family("taut_up", Kind::Gauge, "1 while the gateway answers.");
-    for seen in all {
-        text.sample(&[("gateway", &seen.name)], u8::from(seen.now.is_some()));
+    for (name, now) in &all {
+        text.sample(&[("gateway", name)], u8::from(now.is_some()));
     }
-    let answering: Vec<(&str, &Now)> =
-        all.iter().filter_map(|seen| Some((&*seen.name, seen.now.as_ref()?))).collect();
+    let answering: Vec<(&str, &Totals)> =
+        all.into_iter().filter_map(|(name, now)| Some((name, now?))).collect();
     text.family("taut_gateway_info", Kind::Gauge, "1, with what the gateway is as labels.");
     for (name, now) in &answering {
         let process = now.status.process.to_string();
@@ -205,11 +181,17 @@ pub fn told(all: &[Seen]) -> String {
             }
         }
     }
+    for (name, help, of) in OF_THREADS {
+        text.family(&format!("taut_{name}"), Kind::Counter, help);
+        for (gateway, now) in &answering {
+            text.sample(&[("gateway", gateway)], of(&now.thread));
+        }
+    }
     durations(&mut text, &answering);
     text.finish()
 }
 
-fn counters(text: &mut Exposition, answering: &[(&str, &Now)]) {
+fn counters(text: &mut Exposition, answering: &[(&str, &Totals)]) {
     let names = GatewayCounters::default().named().map(|(name, _)| name);
     for (at, (name, help)) in names.into_iter().zip(GatewayCounters::MEANINGS).enumerate() {
         let is_gauge = GAUGES.contains(&name);
@@ -221,7 +203,7 @@ fn counters(text: &mut Exposition, answering: &[(&str, &Now)]) {
     }
 }
 
-fn durations(text: &mut Exposition, answering: &[(&str, &Now)]) {
+fn durations(text: &mut Exposition, answering: &[(&str, &Totals)]) {
     let help = "Where the time of an order goes, stage by stage, from the packet that caused it.";
     text.family("taut_stage_seconds", Kind::Histogram, help);
     for (gateway, now) in answering {
@@ -230,7 +212,7 @@ fn durations(text: &mut Exposition, answering: &[(&str, &Now)]) {
             text.histogram(&[("gateway", gateway), ("stage", &stage)], durations);
         }
     }
-    type Of = fn(&Now) -> &Snapshot;
+    type Of = fn(&Totals) -> &Snapshot;
     let wholes: [(&str, &str, Of); 3] = [
         (
             "taut_tick_to_trade_seconds",
@@ -259,7 +241,15 @@ mod tests {
     use std::collections::BTreeSet;
     use std::fs;
 
+    use taut_lat::PathSnapshot;
+
     use super::*;
+
+    fn thread() -> ThreadTotals {
+        let mut totals = ThreadTotals::default();
+        totals.look.threads[0].waited = Nanos::from_millis(1_500);
+        totals
+    }
 
     /// Everything that can be told, of two gateways and one that does not answer.
     fn all() -> String {
@@ -275,18 +265,21 @@ mod tests {
             });
             Box::new(status)
         };
-        let now = || Now {
+        let totals = || Totals {
             status: status(),
             counters: GatewayCounters { ticks: 7, ..GatewayCounters::default() },
-            path: Box::new(PathSnapshot {
+            path: PathSnapshot {
                 stages: std::array::from_fn(|_| Snapshot::new()),
                 tick_to_send: Snapshot::new(),
                 tick_to_trade: Snapshot::new(),
-            }),
+            },
             round_trip: Snapshot::new(),
+            thread: thread(),
         };
-        let seen = |name: &str, now| Seen { name: name.to_owned(), now };
-        told(&[seen("a", Some(now())), seen("b", Some(now())), seen("c", None)])
+        let seen =
+            |name: &str, state| Seen { state, totals: Some(Box::new(totals())), ..Seen::of(name) };
+        let all = [seen("a", State::Up), seen("b", State::Up), seen("c", State::Silent)];
+        told(all.iter())
     }
 
     /// Name, type and help of each family, in their order.
@@ -332,6 +325,7 @@ mod tests {
             "taut_gateway_ticks_total{gateway=\"b\"} 7",
             "taut_gateway_venue_clock_ahead_seconds{gateway=\"a\"} -0.0015",
             "taut_strategy_lag_events{gateway=\"a\",strategy=\"touch\"} 3",
+            "taut_thread_wait_seconds_total{gateway=\"a\"} 1.5",
             "taut_stage_seconds_count{gateway=\"a\",stage=\"book\"} 0",
         ] {
             assert!(text.lines().any(|it| it == line), "{line}\n{text}");

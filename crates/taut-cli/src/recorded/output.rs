@@ -10,6 +10,7 @@ use taut_report::files::WholeFile;
 use crate::exit::Failure;
 
 /// Where it belongs.
+#[derive(Clone, Debug)]
 pub struct Output {
     path: PathBuf,
 }
@@ -54,6 +55,14 @@ impl Output {
             let name = self.path.display();
             Failure::Usage(format!("{name}: cannot write it ({error}); check the folder"))
         })
+    }
+
+    /// Writes all of it.
+    pub fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
+        let mut file = self.create()?;
+        let written = std::io::Write::write_all(&mut file, bytes);
+        written.map_err(|error| Failure::run(&self.name(), error))?;
+        self.finish(file).map(drop)
     }
 
     /// Puts it in its place. Its bytes.

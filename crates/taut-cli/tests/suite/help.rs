@@ -29,6 +29,8 @@ fn help_names_the_demo_and_every_flag_of_it() {
         "--levels",
         "--feed",
         "--port",
+        "--outliers-above",
+        "--perfetto",
     ] {
         assert!(help.contains(flag), "{flag} in\n{help}");
     }

@@ -7,7 +7,7 @@ use crate::support::{Demo, TAUT};
 
 /// Each verb with `--json`, and the tests below `tests/tools` that run it. Each of them parses all
 /// of what it prints and has its keys looked at by `odd_json_keys`.
-const VERBS: [(&str, &str); 45] = [
+const VERBS: [(&str, &str); 47] = [
     ("backtest", "backtest.rs"),
     ("backtest compare", "backtest.rs"),
     ("backtest sweep", "backtest.rs"),
@@ -28,6 +28,7 @@ const VERBS: [(&str, &str); 45] = [
     ("gateway kill", "gateway.rs"),
     ("gateway limits", "gateway.rs"),
     ("gateway orders", "gateway.rs"),
+    ("gateway outliers", "gateway.rs"),
     ("gateway positions", "gateway.rs"),
     ("gateway reload", "gateway.rs"),
     ("gateway revive", "gateway.rs"),
@@ -51,6 +52,7 @@ const VERBS: [(&str, &str); 45] = [
     ("saturate", "saturate.rs"),
     ("send", "channel/command.rs"),
     ("strategy touch", "gateway.rs"),
+    ("top", "top.rs"),
     ("venue state", "../web_clients/faults.rs"),
     ("ws connect", "ws.rs"),
 ];

@@ -130,12 +130,26 @@ fn a_report_replaces_the_one_before_only_when_told_and_keeps_what_else_is_there(
 fn a_directory_of_any_name_takes_the_report() {
     let directory = tempfile::tempdir().expect("directory");
     let out = directory.path().join(OsStr::from_bytes(b"\xff \n\"<report>"));
+    let trace = directory.path().join("trace.json");
     let mut command = Command::new(TAUT);
     command.args(["demo", "--json", "--ticks", "2000", "--seconds", "0.3", "--out"]).arg(&out);
+    command.arg("--perfetto").arg(&trace);
     let outcome = Demo::spawn(command).finish();
     outcome.expect_code(0);
     assert_eq!(count(&outcome.json(), "lost"), 0);
     assert!(out.join("report.html").is_file());
+    let of = |path: &Path| -> Value {
+        serde_json::from_slice(&fs::read(path).expect("a file")).expect("JSON")
+    };
+    let run = of(&out.join("run.json"));
+    let outliers = &run["outliers"];
+    let kept = outliers["worst"].as_array().expect("orders").len();
+    assert_eq!(kept as u64, count(outliers, "orders").min(50), "{outliers}");
+    let trace = of(&trace);
+    let events = &trace["traceEvents"];
+    let orders = events.as_array().expect("events").iter();
+    let orders = orders.filter(|it| it["cat"] == "order" && it["ph"] == "X" && it["pid"] == 2);
+    assert!(orders.count() >= kept, "{events}");
 }
 
 /// Everything that a run of some seconds must show.
@@ -156,6 +170,11 @@ pub fn expect_complete(outcome: &Outcome, mode: &str) -> Value {
     {
         outcome.expect_said(heading);
     }
+    // The flight recorder had every order that the histograms have.
+    let run = outcome.run.as_deref().expect("run.json");
+    let run: Value = serde_json::from_str(run).expect("JSON");
+    let measured = count(&result["tick_to_trade_ns"], "count");
+    assert_eq!(count(&run["outliers"], "orders"), measured, "{}", run["outliers"]);
     let verdict = result["conditions"]["verdict"].as_str().expect("a verdict");
     assert!(["quiet", "disturbed"].contains(&verdict), "{result}");
     let because = result["conditions"]["because"].as_array().expect("reasons");

@@ -49,6 +49,7 @@ fn the_samples_are_right_and_what_is_wrong_in_a_file_is_named() {
                 ("levels = 8192", "levels = 0", "gateway.levels = 0: must be from 1"),
                 ("orders = 65536", "orders = 0", "gateway.orders = 0: must be from 1"),
                 ("# cpu = 1", "cpu = 999", "cpu = 999: must be a CPU that this process may use"),
+                ("worst = 50", "worst = 0", "outliers.worst = 0: must be from 1 to 1000"),
                 ("interface = \"lo\"", "interface = \"nowhere0\"", "a network interface of this"),
                 (LONG.0, LONG.1, "strategies[0].name"),
                 ("name = \"taut\"", LONG.1, "so short that the path of the control socket"),
@@ -132,6 +133,10 @@ fn a_gateway_with_nothing_to_show_says_so_and_its_json_stays_a_list() {
     assert!(said.stderr.is_empty(), "{}", text(&said.stderr));
     assert!(world.ask(&["limits"]).as_array().is_some_and(|limits| !limits.is_empty()));
     assert_eq!(world.ask(&["stages"])["stages_ns"]["tick_to_trade"]["p999"], 0);
+    let said = run(&["gateway", "outliers", "--gateway", &control]);
+    let words = "no order was kept: 0 were measured, none above 0 ns";
+    assert_eq!(text(&said.stdout).trim_end(), words, "{}", text(&said.stderr));
+    assert_eq!(world.ask(&["outliers"])["worst"], Value::Array(Vec::new()));
     world.ask(&["cancel-all"]);
     world.ask(&["stop"]);
     assert!(gateway.finish().status.success());

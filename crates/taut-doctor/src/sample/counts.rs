@@ -42,6 +42,14 @@ pub fn groups(root: &Path, processes: &BTreeSet<u32>) -> BTreeMap<String, u64> {
     folders.collect::<BTreeSet<_>>().into_iter().filter_map(stopped).collect()
 }
 
+/// The folders of the control groups that may limit the CPU time of a process: its own and all
+/// above.
+pub fn group_folders(root: &Path, process: u32) -> Vec<String> {
+    let text = fs::read_to_string(root.join(format!("proc/{process}/cgroup"))).unwrap_or_default();
+    let folders: BTreeSet<String> = text.lines().flat_map(folders).collect();
+    folders.into_iter().collect()
+}
+
 /// Where a line of `/proc/PID/cgroup` (`number:controllers:path`) has its folder, and all above.
 fn folders(line: &str) -> Vec<String> {
     let mut parts = line.splitn(3, ':').skip(1);

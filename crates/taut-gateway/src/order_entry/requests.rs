@@ -3,7 +3,7 @@
 use taut_fix::Now;
 use taut_io::{Io, Kernel};
 use taut_journal::Entry;
-use taut_lat::{Stage, StageOffsets};
+use taut_lat::{FlightRecord, Stage, StageClock, StageOffsets};
 use taut_oms::{Modify, Order, OrderState, Permit, Reference, RiskReject, TableError};
 use taut_simd::prefetch_read;
 use taut_sys::Clock;
@@ -130,7 +130,9 @@ impl<H: OrderHandler> OrderSession<H> {
         self.handler.clear_unsent();
         self.remember(request, order, encoded);
         if origin != Nanos::ZERO {
-            recorders.path.record(&offsets);
+            let (order, instrument) = (request.id, order.instrument);
+            let stamps = StageClock { origin, offsets };
+            recorders.record(&FlightRecord { order, instrument, stamps });
         }
         None
     }

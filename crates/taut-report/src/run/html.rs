@@ -5,6 +5,7 @@ use taut_lat::{Snapshot, Summary};
 
 use super::breakdown::{Bar, breakdown};
 use super::model::RunReport;
+use super::outliers;
 use super::percentiles::percentiles;
 use super::tables;
 use super::timeline::timeline;
@@ -26,6 +27,9 @@ pub fn html(report: &RunReport) -> String {
         section { h2 { "Latency by percentile" } (percentile_curve(report)) }
         section { h2 { "Where the time goes" } (stage_breakdown(report)) }
         section { h2 { "Tick to trade over time" } (over_time(report)) }
+        @if let Some(worst) = outliers::section(&report.outliers) {
+            section { h2 { "The worst orders" } (worst) }
+        }
         section { h2 { "Counts" } (tables::counts(report)) }
         @if !report.positions.is_empty() {
             section { h2 { "Positions and profit" } (tables::positions(report)) }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
+use taut_doctor::outliers::Outliers;
 use taut_lat::Snapshot;
 
 use super::model::{Counts, Interval, Named, Placement, Position, RunReport};
@@ -31,6 +32,7 @@ pub fn run_json(report: &RunReport, html: &Path) -> String {
         profit: &report.profit,
         clock: &report.clock,
         notes: &report.notes,
+        outliers: OutliersTold { sentence: report.outliers.sentence(), all: &report.outliers },
     };
     text(serde_json::to_string_pretty(&detail)) + "\n"
 }
@@ -65,6 +67,15 @@ struct Detail<'a> {
     profit: &'a str,
     clock: &'a str,
     notes: &'a [String],
+    outliers: OutliersTold<'a>,
+}
+
+/// The worst orders behind the sentence that they come to.
+#[derive(Serialize)]
+struct OutliersTold<'a> {
+    sentence: Option<String>,
+    #[serde(flatten)]
+    all: &'a Outliers,
 }
 
 /// An object with a key per stage, in the order of the path.

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::Serialize;
+use taut_doctor::outliers::Outliers;
 use taut_lat::{PathSnapshot, Snapshot, Stage};
 
 use crate::conditions::Conditions;
@@ -43,6 +44,8 @@ pub struct RunReport {
     pub conditions: Conditions,
     /// What else a reader should know, a sentence each.
     pub notes: Vec<String>,
+    /// The worst orders, and why they took long.
+    pub outliers: Outliers,
 }
 
 /// What was held of an instrument, in decimals.

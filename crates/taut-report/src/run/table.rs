@@ -5,6 +5,7 @@ use std::fmt::Write;
 use taut_lat::Snapshot;
 
 use super::model::{Position, RunReport};
+use super::outliers::outlier_lines;
 use crate::units::{human_count, human_ns, percent, utc_text};
 
 const WIDTH: usize = 100;
@@ -22,6 +23,13 @@ pub fn table(report: &RunReport) -> String {
     text.push('\n');
     latencies(&mut text, report);
     text.push('\n');
+    let outliers = outlier_lines(&report.outliers);
+    for (index, paragraph) in outliers.iter().enumerate() {
+        section(&mut text, if index == 0 { "Outliers" } else { "" }, paragraph);
+    }
+    if !outliers.is_empty() {
+        text.push('\n');
+    }
     counts(&mut text, report);
     text.push('\n');
     positions(&mut text, report);

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use taut_doctor::outliers::{Cause, CauseCount, Outlier, Outliers};
 use taut_lat::{
     HISTOGRAM_WORDS, IntervalReader, PATH_WORDS, PathRecorder, PathSnapshot, PathView, Recorder,
     Snapshot, StageOffsets, View, new_words,
@@ -92,6 +93,7 @@ pub fn sample_report() -> RunReport {
             [taut_types::Nanos(50_000), taut_types::Nanos(50_400)],
         ),
         notes: vec!["Market data went over multicast 239.255.0.1 on loopback.".into()],
+        outliers: sample_outliers(),
     }
 }
 
@@ -109,8 +111,42 @@ pub fn empty_report() -> RunReport {
         intervals: Vec::new(),
         positions: Vec::new(),
         counts: Counts::default(),
+        outliers: Outliers::default(),
         ..sample_report()
     }
+}
+
+fn sample_outliers() -> Outliers {
+    let worst = Outlier {
+        order: "00G40R40M30E209185GR".into(),
+        symbol: "TAUT1".into(),
+        total_ns: 912_000,
+        stages_ns: [310, 120, 85, 240, 190, 260, 95, 210, 910_490],
+        held_by: "send".into(),
+        excess_ns: 904_000,
+        cause: Cause::NeighbourThread,
+        by: Some("venue".into()),
+        why: "the gateway waited 880 µs within 5.0 ms for its CPU, which the venue had".into(),
+        ..Outlier::default()
+    };
+    let (cause, by) = (worst.cause, worst.by.clone());
+    let causes = vec![CauseCount { cause, by, count: 1 }];
+    Outliers { orders: 5_000, looks: 2_000, causes, worst: vec![worst], ..Outliers::default() }
+}
+
+#[test]
+fn the_worst_orders_are_told_with_their_cause_everywhere() {
+    let report = sample_report();
+    let sentence = "the worst order waited for the venue's thread, which had its CPU";
+    assert!(table(&report).contains(sentence), "{}", table(&report));
+    assert!(table(&report).contains("912 µs 00G40R40M30E209185GR TAUT1: send 904 µs beyond"));
+    let page = html::html(&report);
+    assert!(page.contains("The worst orders") && page.contains("<b>910 µs</b>"));
+    let run = json::run_json(&report, Path::new("/r"));
+    let value: serde_json::Value = serde_json::from_str(&run).unwrap();
+    assert_eq!(value["outliers"]["worst"][0]["cause"], "neighbour_thread");
+    assert_eq!(value["outliers"]["sentence"], sentence);
+    assert!(!html::html(&empty_report()).contains("The worst orders"));
 }
 
 fn sample_counts() -> Counts {
@@ -202,7 +238,7 @@ fn run_json_starts_with_the_json_line_and_adds_the_rest() {
     let (line_keys, run_keys) = (keys(&line), keys(&run));
     assert_eq!(run_keys[..line_keys.len()], line_keys);
     let rest = "started_at command_line intervals_ns extras placement positions profit clock \
-                notes";
+                notes outliers";
     assert!(run_keys[line_keys.len()..].iter().eq(rest.split(' ')), "{run_keys:?}");
     let value: serde_json::Value = serde_json::from_str(&run).unwrap();
     assert_eq!(value["intervals_ns"].as_array().unwrap().len(), 10);

@@ -153,6 +153,7 @@ impl GatewayFile {
                         leave one of them out";
             mistakes.push(Mistake::told("record", text));
         }
+        mistakes.extend(self.outliers.mistakes().into_iter().map(Mistake::from));
         mistakes.extend(self.feed_backup.iter().flat_map(FeedBackupKeys::mistakes));
         mistakes.extend(self.drop_copy.iter().flat_map(DropCopyKeys::mistakes));
         mistakes.extend(self.drop_copy_reader.iter().flat_map(CopyReaderKeys::mistakes));

@@ -1,10 +1,12 @@
 //! The other end of the control socket.
 
+use std::fmt;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
+use taut_doctor::outliers::{OutlierTrace, Outliers};
 use taut_ipc::Segment;
-use taut_sys::ControlSocket;
+use taut_sys::{ControlListener, ControlSocket, effective_user};
 use taut_types::Nanos;
 
 use crate::control::{Channel, Incoming};
@@ -13,7 +15,7 @@ use crate::service::protocol::{
     BookLines, ControlReply, ControlRequest, InstrumentLine, LimitLine, OrderLine, PositionLine,
 };
 
-/// How long a gateway may take with a reply.
+/// How long a gateway may take with a reply, where nobody says otherwise.
 const REPLY: Nanos = Nanos::from_secs(5);
 
 /// Where a gateway of this name listens: in the user's runtime folder, or else in the folder for
@@ -37,11 +39,24 @@ fn socket_folder() -> PathBuf {
     folder.map_or_else(std::env::temp_dir, PathBuf::from)
 }
 
+/// Under which name, without a file, a user's run listens whose parent is this process.
+pub(crate) fn run_socket(user: u32, process: impl fmt::Display) -> String {
+    format!("taut-run-{user}-{process}")
+}
+
+/// The parent of a run, by the name that the run has as a gateway.
+fn process_of_run(name: &str) -> Option<u32> {
+    name.strip_prefix("run-")?.parse().ok()
+}
+
 /// A connection to a gateway.
 #[derive(Debug)]
 pub struct ControlClient {
     channel: Channel,
     name: String,
+    patience: Nanos,
+    /// Replies that did not come in time, and are still to come.
+    late: u32,
 }
 
 impl ControlClient {
@@ -51,16 +66,24 @@ impl ControlClient {
     /// When nobody listens there.
     pub fn connect(name: &str) -> Result<Self, RunnerError> {
         let path = control_path(name);
-        let socket = ControlSocket::connect(&path).map_err(|error| {
+        let connected = match process_of_run(name) {
+            Some(process) if !path.exists() => {
+                ControlSocket::connect_name(&run_socket(effective_user(), process))
+            }
+            _ => ControlSocket::connect(&path),
+        };
+        let socket = connected.map_err(|error| {
             RunnerError::Run(format!(
                 "no gateway '{name}' at {}: {error}; does it run, and for this user?",
                 path.display()
             ))
         })?;
-        Ok(Self { channel: Channel::new(socket), name: name.to_owned() })
+        let (channel, name) = (Channel::new(socket), name.to_owned());
+        Ok(Self { channel, name, patience: REPLY, late: 0 })
     }
 
-    /// The names of the gateways that listen where their path is not set, in order. One that was
+    /// The names of the gateways that listen where their path is not set, in order, and of runs of
+    /// a [`Runner`](crate::Runner): `run-` and the number of their process. A gateway that was
     /// killed may be among them.
     #[must_use]
     pub fn running() -> Vec<String> {
@@ -72,8 +95,23 @@ impl ControlClient {
             Some(entry.file_name().to_str()?.strip_prefix("taut-gateway-")?.to_owned())
         };
         let mut names: Vec<_> = entries.filter(is_socket).filter_map(name).collect();
+        let beginning = run_socket(effective_user(), "");
+        let runs = ControlListener::names(&beginning).into_iter();
+        names.extend(runs.filter_map(|run| Some(format!("run-{}", run.strip_prefix(&beginning)?))));
         names.sort();
         names
+    }
+
+    /// How long each part of a reply is waited for from now on; 5 s before that.
+    pub const fn set_patience(&mut self, patience: Nanos) {
+        self.patience = patience;
+    }
+
+    /// Whether something that was asked has no answer yet: it did not come in time. Nothing else is
+    /// asked before it is there.
+    #[must_use]
+    pub const fn is_waiting(&self) -> bool {
+        self.late > 0
     }
 
     /// Asks, and takes the first reply with its descriptors.
@@ -84,8 +122,21 @@ impl ControlClient {
         &mut self,
         request: &ControlRequest,
     ) -> Result<(ControlReply, Vec<OwnedFd>), RunnerError> {
+        self.catch_up()?;
         self.channel.send(request, &[]).map_err(|_| self.gone())?;
         self.reply()
+    }
+
+    /// Takes the replies that did not come in time, which are no answer to what is asked next.
+    fn catch_up(&mut self) -> Result<(), RunnerError> {
+        while self.late > 0 {
+            match self.channel.receive_within::<ControlReply>(self.patience) {
+                Ok(Incoming::Message(reply, _)) => self.late -= u32::from(!reply.has_more()),
+                Ok(Incoming::Nothing) => return Err(self.too_late()),
+                Ok(Incoming::Gone) | Err(_) => return Err(self.gone()),
+            }
+        }
+        Ok(())
     }
 
     /// Asks, and takes the reply.
@@ -123,6 +174,18 @@ impl ControlClient {
     pub fn book(&mut self, symbol: &str) -> Result<BookLines, RunnerError> {
         match self.ask(&ControlRequest::Book { symbol: symbol.to_owned() })? {
             ControlReply::Book(book) => Ok(*book),
+            _ => Err(self.gone()),
+        }
+    }
+
+    /// The worst orders since the gateway began with why they took long, and what a trace of them
+    /// is drawn from.
+    ///
+    /// # Errors
+    /// As [`ControlClient::ask`]; where the gateway's settings have nobody look.
+    pub fn outliers(&mut self) -> Result<(Outliers, OutlierTrace), RunnerError> {
+        match self.ask(&ControlRequest::Outliers)? {
+            ControlReply::Outliers(told) => Ok(*told),
             _ => Err(self.gone()),
         }
     }
@@ -176,15 +239,14 @@ impl ControlClient {
     }
 
     fn reply(&mut self) -> Result<(ControlReply, Vec<OwnedFd>), RunnerError> {
-        match self.channel.receive_within(REPLY) {
+        match self.channel.receive_within(self.patience) {
             Ok(Incoming::Message(ControlReply::Failed { text }, _)) => {
                 Err(RunnerError::Run(format!("gateway '{}': {text}", self.name)))
             }
             Ok(Incoming::Message(reply, fds)) => Ok((reply, fds)),
             Ok(Incoming::Nothing) => {
-                let seconds = REPLY.0 / 1_000_000_000;
-                let text = format!("gateway '{}': no reply within {seconds} s", self.name);
-                Err(RunnerError::Run(text))
+                self.late += 1;
+                Err(self.too_late())
             }
             Ok(Incoming::Gone) | Err(_) => Err(self.gone()),
         }
@@ -197,6 +259,11 @@ impl ControlClient {
 
     pub(super) const fn channel(&self) -> &Channel {
         &self.channel
+    }
+
+    fn too_late(&self) -> RunnerError {
+        let seconds = self.patience.0 as f64 / 1e9;
+        RunnerError::Run(format!("gateway '{}': no reply within {seconds} s", self.name))
     }
 
     fn gone(&self) -> RunnerError {

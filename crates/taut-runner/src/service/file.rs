@@ -10,6 +10,7 @@ use taut_types::{Instrument, Nanos, StrategyId, UserId};
 
 use crate::error::RunnerError;
 use crate::mistakes::Mistake;
+use crate::outliers::OutlierSettings;
 use crate::reading;
 use crate::service::binance::BinanceKeys;
 use crate::service::client::control_path;
@@ -127,6 +128,9 @@ pub struct GatewayFile {
     /// What no order passes, where nothing else is said.
     #[serde(default)]
     pub risk: GatewayRisk,
+    /// Which orders are kept to be explained.
+    #[serde(default)]
+    pub outliers: OutlierSettings,
 }
 
 /// What is done about a position that is another one at the venue.
@@ -320,6 +324,17 @@ impl GatewayFile {
         let name = toml::Value::String("limits".to_owned());
         let keys = [("name", name), ("strategies", strategies)];
         reading::parsed(keys.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
+    }
+
+    /// Whose venue it is at: `taut` for taut's own, or as the venue's table is called.
+    #[must_use]
+    pub const fn venue_name(&self) -> &'static str {
+        match (&self.deribit, &self.binance, &self.okx) {
+            (Some(_), ..) => "deribit",
+            (_, Some(_), _) => "binance",
+            (.., Some(_)) => "okx",
+            (None, None, None) => "taut",
+        }
     }
 
     /// The instruments, each at its number.

@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::{self, Sender};
 use std::thread::{self, ScopedJoinHandle};
 
+use taut_doctor::outliers::WatchedThread;
 use taut_gateway::{
     Client, Gateway, OrderHandler, OrderWriter, Regions, SlotId, Strategy, StrategyRegions,
 };
@@ -22,10 +23,10 @@ use taut_log::messages as say;
 use taut_log::{Entry, LogMemory, LogWriter};
 use taut_market_data::FeedHandler;
 use taut_ring::cell::CellWriter;
-use taut_sync::atomic::AtomicU64;
+use taut_sync::atomic::{AtomicU64, Ordering};
 use taut_sys::{
     Anchoring, Doorbell, MAPPING_WORDS, catch_kill_signals, catch_reload_signals,
-    catch_stop_signals, tape, utc,
+    catch_stop_signals, process_id, tape, utc,
 };
 use taut_types::Nanos;
 
@@ -34,6 +35,7 @@ use crate::child::SharedClock;
 use crate::error::RunnerError;
 use crate::looker::Looker;
 use crate::market_rows::SharedRows;
+use crate::outliers::{OutlierWatch, this_thread};
 use crate::recording::{Head, Recorder, What};
 use crate::service::connections::{self, Connect, Connections, MarketData};
 use crate::service::file::GatewayFile;
@@ -211,6 +213,8 @@ struct Shared {
     log: LogMemory,
     /// Its rounds of housekeeping.
     beats: AtomicU64,
+    /// Its number, by which others find it in `/proc`; 0 before it runs.
+    thread: AtomicU64,
 }
 
 impl Shared {
@@ -221,8 +225,9 @@ impl Shared {
             Segment::create("taut-gateway", &Regions::LAYOUT).map_err(|error| failed(&error))?;
         let own = (0..places).map(|_| Segment::create("taut-strategy", &StrategyRegions::LAYOUT));
         let own = own.collect::<Result<_, _>>().map_err(|error| failed(&error))?;
-        let (log, beats) = (LogMemory::new(LOG_SLOTS), AtomicU64::new(0));
-        Ok(Self { segment, own, bell: doorbell()?, log, beats })
+        let (log, bell) = (LogMemory::new(LOG_SLOTS), doorbell()?);
+        let [beats, thread] = [0, 0].map(AtomicU64::new);
+        Ok(Self { segment, own, bell, log, beats, thread })
     }
 
     fn places(&self) -> Result<Vec<Place<'_>>, RunnerError> {
@@ -322,7 +327,7 @@ impl<'m> Running<'_, 'm> {
         heard: Heard<'_>,
     ) -> Result<(), RunnerError> {
         let Self { file, fused, shared, places, mut anchoring, mut clock, mut signs } = self;
-        let Shared { segment, bell, beats, .. } = shared;
+        let Shared { segment, bell, beats, thread, .. } = shared;
         let path = file.control_path();
         let ((asks, asked), (answers, answered)) = (mpsc::channel(), mpsc::channel());
         let (journal, housekeeper) = journal.map(in_parts).unzip();
@@ -348,9 +353,15 @@ impl<'m> Running<'_, 'm> {
             trading.gateway().read_drop_copies(copies);
             reader
         });
+        let (watched, own) = (vec!["gateway".to_owned()], vec![process_id()]);
+        let outliers = OutlierWatch::new(&file.outliers, watched, own, fused.is_some());
+        let regions =
+            Regions::of(segment).map_err(|error| RunnerError::run("shared memory", error))?;
         let mut listener =
             Listener::bind(file, &path, segment, places, bell, (asks, answered), names)?;
         listener.set_fused(fused);
+        listener.set_outliers(outliers.as_ref());
+        listener.set_thread(thread);
         tell_where(file, fused, heard);
         signs.manager.ready();
         thread::scope(|scope| {
@@ -361,16 +372,33 @@ impl<'m> Running<'_, 'm> {
             // It ends when the trading thread has let go of the gateway.
             let copying = server.map(|server| scope.spawn(move || server.run()));
             let reading = reader.map(|reader| scope.spawn(move || reader.run()));
+            let (number, numbered) = mpsc::channel();
             let trading = scope.spawn(move || {
                 let _trades: Sender<()> = trades;
+                let own = this_thread();
+                // Relaxed: nothing else is published by it.
+                thread.store(own.into(), Ordering::Relaxed);
+                // Nobody listens where nobody looks.
+                let _ = number.send(own);
                 trading.run()
             });
+            let (looked_at, unwatched) = mpsc::channel::<()>();
+            if let Some(watch) = &outliers {
+                let regions = &regions;
+                scope.spawn(move || {
+                    let Ok(thread) = numbered.recv() else { return };
+                    let (name, process) = ("gateway".to_owned(), process_id());
+                    let threads = [WatchedThread { name, process, thread }];
+                    watch.run(regions, &threads, &unwatched);
+                });
+            }
             let anchor = || clock.set(&anchoring.renew().to_words());
             let listened = listener.run(anchor, || trading.is_finished(), &mut signs, heard);
             // Its failure is the cause, where both fail.
             let traded = trading.join().unwrap_or_else(|_| {
                 Err(RunnerError::Run("the gateway's thread panicked".to_owned()))
             });
+            drop(looked_at);
             let copied = joined(copying, "drop_copy");
             let read = joined(reading, "drop_copy_reader");
             listener.tell_log(&mut signs, heard);

@@ -1,5 +1,6 @@
 //! The thread that listens: the control socket, the clock, the signals.
 
+mod measured;
 mod parts;
 mod reloading;
 mod signs;
@@ -7,16 +8,16 @@ mod signs;
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
-use std::sync::mpsc::{Receiver, Sender};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 use std::time::Duration;
 
-use taut_gateway::{DropCopyNews, OpenOrder, Owner, Regions, Views};
+use taut_gateway::{DropCopyNews, OpenOrder, Owner};
 use taut_ipc::Segment;
-use taut_lat::{PathSnapshot, Stage};
 use taut_log::messages as say;
 use taut_log::{Entry, Message};
 use taut_market_data::Staleness;
 use taut_oms::{Balance, Latched, PositionKey, PositionReport};
+use taut_sync::atomic::{AtomicU64, Ordering};
 use taut_sys::{
     ControlListener, Doorbell, Wait, monotonic, process_id, reload_requests, stop_requests, utc,
     wait_readable,
@@ -25,6 +26,7 @@ use taut_types::{Instrument, InstrumentId, Lots, Nanos, Price, RequestId, Side};
 
 use crate::control::{Channel, Incoming};
 use crate::error::RunnerError;
+use crate::outliers::OutlierWatch;
 use crate::service::explain::when_gone_words;
 use crate::service::file::GatewayFile;
 use crate::service::listener::parts::in_parts;
@@ -33,8 +35,7 @@ use crate::service::names::Names;
 use crate::service::place::Place;
 use crate::service::protocol::{
     BalanceLine, BookLines, ControlReply, ControlRequest, InstrumentLine, LatchLine, LimitLine,
-    OrderLine, PositionLine, ScopeName, Snapshot, StageLine, StaleBook, Status, StrategyLine,
-    VenueClockLine,
+    OrderLine, PositionLine, ScopeName, Snapshot, StaleBook, Status, StrategyLine, VenueClockLine,
 };
 use crate::service::reloading::Reloading;
 use crate::service::rules::Rules;
@@ -48,7 +49,9 @@ pub use signs::Signs;
 /// How often the clock is anchored and signals are looked at.
 const LOOK: Nanos = Nanos::from_millis(100);
 /// How long the trading thread may take with an answer.
-const ANSWER: Duration = Duration::from_secs(2);
+const ANSWER: Nanos = Nanos::from_secs(2);
+/// How often it is looked for the answer to who only looks.
+const ANSWER_STEP: Nanos = Nanos::from_micros(200);
 /// Connections at one time, beside those of strategies.
 const CONNECTIONS_MAX: usize = 64;
 
@@ -95,6 +98,10 @@ pub struct Listener<'a> {
     reloading: Option<Reloading>,
     /// What is to be told to people.
     told: Vec<Entry>,
+    /// Who keeps the worst orders.
+    outliers: Option<&'a OutlierWatch>,
+    /// The number of the thread that trades; 0 before it runs.
+    thread: Option<&'a AtomicU64>,
 }
 
 impl<'a> Listener<'a> {
@@ -137,12 +144,24 @@ impl<'a> Listener<'a> {
             reloads: reload_requests(),
             reloading: None,
             told: Vec::new(),
+            outliers: None,
+            thread: None,
         })
     }
 
     /// This strategy runs in the thread that trades.
     pub fn set_fused(&mut self, name: Option<&str>) {
         self.fused = name.map(str::to_owned);
+    }
+
+    /// The worst orders are kept there.
+    pub const fn set_outliers(&mut self, outliers: Option<&'a OutlierWatch>) {
+        self.outliers = outliers;
+    }
+
+    /// There stands the number of the thread that trades.
+    pub const fn set_thread(&mut self, thread: &'a AtomicU64) {
+        self.thread = Some(thread);
     }
 
     /// Listens until the trading thread `is_over`; `anchor` renews the clock, `signs` are those of
@@ -345,17 +364,37 @@ impl<'a> Listener<'a> {
     fn ask(&mut self, command: Command) -> Result<Answer, String> {
         let number = self.asked + 1;
         self.asked = number;
+        let only_looks = command.only_looks();
         self.asks.send((number, command)).map_err(|_| "the gateway is ending".to_owned())?;
-        self.bell.ring();
+        // A thread that spins makes no system call for who only looks: its next round of
+        // housekeeping is at most a millisecond away, and its answer wakes nobody. One that sleeps
+        // is woken, as by a packet.
+        if !only_looks || self.file.waits() == Wait::Block {
+            self.bell.ring();
+        }
+        let deadline = monotonic() + ANSWER;
         loop {
-            match self.answers.recv_timeout(ANSWER) {
+            let next = match self.answers.try_recv() {
+                Err(TryRecvError::Empty) if only_looks && monotonic() < deadline => {
+                    // PACE: who answers wakes nobody.
+                    taut_sys::sleep(ANSWER_STEP);
+                    continue;
+                }
+                Err(TryRecvError::Empty) if !only_looks => {
+                    let left = deadline.since(monotonic()).0.max(0).unsigned_abs();
+                    self.answers.recv_timeout(Duration::from_nanos(left)).ok()
+                }
+                other => other.ok(),
+            };
+            match next {
                 // To one that was given up, or to none.
-                Ok((other, answer)) if other != number => self.hear(&answer),
-                Ok((_, Answer::Failed(text))) => return Err(text),
-                Ok((_, answer)) => return Ok(answer),
-                Err(_) => {
+                Some((other, answer)) if other != number => self.hear(&answer),
+                Some((_, Answer::Failed(text))) => return Err(text),
+                Some((_, answer)) => return Ok(answer),
+                None => {
+                    let seconds = ANSWER.0 / 1_000_000_000;
                     return Err(format!(
-                        "the gateway did not answer within {ANSWER:?}; what was asked for may \
+                        "the gateway did not answer within {seconds} s; what was asked for may \
                          still be done"
                     ));
                 }
@@ -392,6 +431,7 @@ impl<'a> Listener<'a> {
             }),
             ControlRequest::Roll => self.done(Command::Roll),
             ControlRequest::Stages => self.stages().map(|stages| vec![stages]),
+            ControlRequest::Outliers => self.outliers().map(|outliers| vec![outliers]),
             ControlRequest::Limits => self.ask(Command::Usage).map(|answer| match answer {
                 Answer::Usage(usage) => {
                     let lines = usage.lines(&self.file, &self.rules);
@@ -600,6 +640,9 @@ impl<'a> Listener<'a> {
         ControlReply::Status(Box::new(Status {
             name: self.file.name.clone(),
             process: process_id(),
+            // Relaxed: nothing else is read by it.
+            thread: self.thread.map_or(0, |it| it.load(Ordering::Relaxed) as u32),
+            venue: self.file.venue_name().to_owned(),
             up_seconds: monotonic().since(self.started).0.unsigned_abs() / 1_000_000_000,
             order_entry: glance.order_entry,
             order_address: address.inet().map_or_else(String::new, |it| it.to_string()),
@@ -639,21 +682,6 @@ impl<'a> Listener<'a> {
             since_ns: since.map(|since| since.0),
         };
         killed.iter().map(line).collect()
-    }
-
-    /// The histograms are in shared memory: the thread that trades does nothing for it.
-    fn stages(&self) -> Result<ControlReply, String> {
-        let regions = Regions::of(self.segment).map_err(|error| error.to_string())?;
-        let Views { path, round_trip, .. } =
-            Views::new(&regions).map_err(|error| error.to_string())?;
-        let stages = PathSnapshot::of(&path);
-        let single = Stage::ALL.iter().zip(&stages.stages);
-        let mut lines: Vec<_> =
-            single.map(|(stage, of)| StageLine::of(stage.name(), &of.summary())).collect();
-        lines.push(StageLine::of("tick to trade", &stages.tick_to_trade.summary()));
-        lines.push(StageLine::of("less send", &stages.tick_to_send.summary()));
-        lines.push(StageLine::of("order round trip", &round_trip.summary()));
-        Ok(ControlReply::Stages(lines))
     }
 
     fn orders(&self, orders: &[(Owner, OpenOrder)]) -> Vec<ControlReply> {

@@ -3,6 +3,7 @@
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
+use taut_doctor::outliers::{OutlierTrace, Outliers};
 use taut_lat::Summary;
 use taut_oms::PositionReport;
 use taut_types::Instrument;
@@ -33,6 +34,8 @@ pub enum ControlRequest {
     },
     /// Where the time of a tick goes.
     Stages,
+    /// The worst orders since the gateway began, and why they took long.
+    Outliers,
     /// What is in force of limits, and how much of it is used.
     Limits,
     /// The file of settings read again, and its limits and new instruments taken.
@@ -161,6 +164,8 @@ pub enum ControlReply {
     Book(Box<BookLines>),
     /// Where the time of a tick goes, stage by stage, then the wholes.
     Stages(Vec<StageLine>),
+    /// The worst orders, and what a trace of them is drawn from.
+    Outliers(Box<(Outliers, OutlierTrace)>),
     /// All that it has at this moment.
     Snapshot(Box<Snapshot>),
     /// The limits of the file hold now, and its new instruments are traded.
@@ -189,6 +194,19 @@ pub enum ControlReply {
         /// Whether more follow.
         more: bool,
     },
+}
+
+impl ControlReply {
+    /// Whether another part of the same answer follows.
+    pub(super) const fn has_more(&self) -> bool {
+        matches!(
+            self,
+            Self::Observed { more: true, .. }
+                | Self::Limits { more: true, .. }
+                | Self::Orders { more: true, .. }
+                | Self::Positions { more: true, .. }
+        )
+    }
 }
 
 /// A book at one moment: pairs of a price, in units of 1e-9, and lots, best first.
@@ -238,8 +256,14 @@ pub struct Status {
     pub name: String,
     /// Its process.
     pub process: u32,
+    /// The number of the thread that trades, as in `/proc/PROCESS/task`; 0 before it runs.
+    #[serde(default)]
+    pub thread: u32,
     /// How long it has run, in whole seconds.
     pub up_seconds: u64,
+    /// Whose venue it is at: `taut` for taut's own, or `deribit`, `binance`, `okx`.
+    #[serde(default)]
+    pub venue: String,
     /// Whether orders can be sent.
     pub order_entry: bool,
     /// Where orders go, or are to go.

@@ -2,12 +2,12 @@
 
 use taut_fix::Now;
 use taut_io::{Io, Kernel};
+use taut_net::Wire;
 use taut_types::Nanos;
 use taut_ws::{Connection, Event as WsEvent, KeepAlive, State, WsConfig};
 
 use crate::front::{Front, HttpRequest};
 use crate::http::{self, Parsed};
-use crate::wire::Wire;
 
 /// What a client may leave unread before it is cut off.
 const PENDING_BYTES_MAX: usize = 16 << 20;

@@ -5,7 +5,7 @@ use taut_market_data::EventKind;
 use taut_runner::service::ControlClient;
 use taut_testkit::{DEADLINE, until};
 
-use super::World;
+use super::{World, run, text};
 
 #[test]
 fn who_only_looks_sees_the_market_and_is_in_no_list() {
@@ -43,5 +43,26 @@ fn who_only_looks_sees_the_market_and_is_in_no_list() {
     world.until_orders("first", 20);
     assert!(!client.is_gone());
     until("their times", DEADLINE, || views.round_trip.count() > 0);
+    until("a worst order", DEADLINE, || {
+        let (outliers, trace) = client.outliers().expect("the worst orders");
+        assert_eq!(trace.threads.len(), 1, "{trace:?}");
+        // Beside it orders come, that are not looked at yet.
+        !outliers.worst.is_empty() && outliers.worst.iter().all(|it| !it.why.is_empty())
+    });
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("trace.json");
+    let name = file.to_str().expect("a path");
+    let control = world.control();
+    let write = ["gateway", "outliers", "--gateway", &control, "--perfetto", name];
+    let said = run(&write);
+    assert!(text(&said.stdout).contains("worst order"), "{}", text(&said.stderr));
+    let trace = std::fs::read_to_string(&file).expect("a trace");
+    let trace: serde_json::Value = serde_json::from_str(&trace).expect("JSON");
+    let events = trace["traceEvents"].as_array().expect("events");
+    assert!(events.iter().any(|it| it["ph"] == "X" && it["name"] == "send"), "{events:?}");
+    let refused = run(&write);
+    assert_eq!(refused.status.code(), Some(2), "nothing is replaced unasked");
+    assert!(text(&refused.stderr).contains("replace it with -f"), "{}", text(&refused.stderr));
+    assert!(run(&[&write[..], &["-f"]].concat()).status.success());
     super::interrupt(&strategy);
 }

@@ -1,8 +1,11 @@
-//! What a connection's bytes travel on: a stream, or TLS over it.
+//! What a server's connection travels on: a stream, or TLS over it. For protocols whose owner keeps
+//! what has not left: a write takes what there is room for.
 
 use taut_io::{Completion, Handle, Io, IoError, Kernel, Limit, Operation};
-use taut_net::{NetError, TlsEvent, TlsServerConfig, TlsStream};
 use taut_types::Nanos;
+
+use crate::error::NetError;
+use crate::tls::{TlsEvent, TlsServerConfig, TlsStream};
 
 /// How long TLS may take.
 const TLS_PATIENCE: Nanos = Nanos::from_secs(10);
@@ -12,9 +15,12 @@ const END_PATIENCE: Nanos = Nanos::from_secs(2);
 const PIECE_BYTES_MIN: usize = 512;
 const PIECE_BYTES_MAX: usize = 64 << 10;
 
-/// A stream, plain or not.
+/// An accepted stream, plain or with TLS.
 #[derive(Debug)]
-pub enum Wire {
+pub struct Wire(Inner);
+
+#[derive(Debug)]
+enum Inner {
     Plain(Handle),
     Tls { tls: Box<TlsStream>, is_up: bool },
 }
@@ -22,11 +28,17 @@ pub enum Wire {
 /// What a completion brought.
 #[derive(Debug, Default)]
 pub struct Arrived {
+    /// What the peer said, decrypted.
     pub bytes: Vec<u8>,
+    /// Whether it says no more.
     pub has_ended: bool,
 }
 
 impl Wire {
+    /// Begins to read from an accepted stream, with TLS where a certificate is given.
+    ///
+    /// # Errors
+    /// A stale handle, no room for a timer.
     pub fn start<K: Kernel>(
         io: &mut Io<K>,
         stream: Handle,
@@ -34,29 +46,31 @@ impl Wire {
     ) -> Result<Self, NetError> {
         let Some(config) = tls else {
             io.receive(stream)?;
-            return Ok(Self::Plain(stream));
+            return Ok(Self(Inner::Plain(stream)));
         };
         let tls = TlsStream::server(io, stream, config, io.now() + TLS_PATIENCE)?;
-        Ok(Self::Tls { tls: Box::new(tls), is_up: false })
+        Ok(Self(Inner::Tls { tls: Box::new(tls), is_up: false }))
     }
 
+    /// Its stream.
+    #[must_use]
     pub const fn stream(&self) -> Handle {
-        match self {
-            Self::Plain(stream) => *stream,
-            Self::Tls { tls, .. } => tls.stream(),
+        match &self.0 {
+            Inner::Plain(stream) => *stream,
+            Inner::Tls { tls, .. } => tls.stream(),
         }
     }
 
     /// Takes a completion of this stream.
     pub fn handle<K: Kernel>(&mut self, io: &mut Io<K>, completion: &Completion<'_>) -> Arrived {
         let mut arrived = Arrived::default();
-        match self {
-            Self::Plain(_) => match completion {
+        match &mut self.0 {
+            Inner::Plain(_) => match completion {
                 Completion::Received { bytes, .. } => arrived.bytes.extend_from_slice(bytes),
                 Completion::Ended { .. } => arrived.has_ended = true,
                 _ => {}
             },
-            Self::Tls { tls, is_up } => {
+            Inner::Tls { tls, is_up } => {
                 tls.handle(io, completion);
                 while let Some(event) = tls.poll_event() {
                     match event {
@@ -71,17 +85,18 @@ impl Wire {
         arrived
     }
 
-    /// Writes what there is room for, and returns how much.
+    /// Writes what there is room for, and returns how many bytes; none before TLS's handshake is
+    /// over.
     pub fn write<K: Kernel>(&mut self, io: &mut Io<K>, bytes: &[u8]) -> usize {
         let mut taken = 0;
         while let Some(rest) = bytes.get(taken..).filter(|rest| !rest.is_empty()) {
             let mut piece = rest.len().min(PIECE_BYTES_MAX);
             let written = loop {
                 let bytes = rest.get(..piece).unwrap_or(rest);
-                let done = match self {
-                    Self::Plain(stream) => io.write(*stream, bytes, None).map_err(NetError::Io),
-                    Self::Tls { is_up: false, .. } => return taken,
-                    Self::Tls { tls, .. } => tls.write(io, bytes),
+                let done = match &mut self.0 {
+                    Inner::Plain(stream) => io.write(*stream, bytes, None).map_err(NetError::Io),
+                    Inner::Tls { is_up: false, .. } => return taken,
+                    Inner::Tls { tls, .. } => tls.write(io, bytes),
                 };
                 match done {
                     Ok(()) => break piece,
@@ -113,10 +128,10 @@ impl Wire {
     pub fn close<K: Kernel>(&mut self, io: &mut Io<K>) {
         let deadline = io.now() + END_PATIENCE;
         // A stale handle is closed already.
-        match self {
-            Self::Plain(stream) => drop(io.close_gracefully(*stream, deadline)),
-            Self::Tls { tls, is_up: true } => tls.close(io, deadline),
-            Self::Tls { tls, .. } => drop(io.close(tls.stream())),
+        match &mut self.0 {
+            Inner::Plain(stream) => drop(io.close_gracefully(*stream, deadline)),
+            Inner::Tls { tls, is_up: true } => tls.close(io, deadline),
+            Inner::Tls { tls, .. } => drop(io.close(tls.stream())),
         }
     }
 

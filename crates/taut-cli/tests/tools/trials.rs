@@ -1,0 +1,366 @@
+//! What goes wrong is named within two seconds by each tool that looks at a gateway. Real causes on
+//! real CPUs: `cargo xtask soak observers` plays them, on a machine that has nothing else to do.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::Value;
+use taut_gateway::{Regions, Views};
+use taut_lat::{Bucket, PathSnapshot};
+use taut_runner::service::ControlClient;
+use taut_sys::monotonic;
+use taut_testkit::{DEADLINE, Process, until};
+use taut_types::Nanos;
+
+use crate::desk::{get, start as start_desk};
+use crate::gateway::{World, run, signal, taut, text};
+
+/// Where all others run, and where the gateway does, alone.
+const OTHERS: usize = 0;
+const OWN: usize = 1;
+/// Within this time a cause is named.
+const SOON: Duration = Duration::from_secs(2);
+
+/// What each tool says of a cause.
+struct Cause {
+    name: &'static str,
+    /// The code of the warning that `top`, `desk` and `doctor` show.
+    codes: &'static [&'static str],
+    /// The metric that says it, and whether these two readings of it do.
+    metric: (&'static str, fn(f64, f64) -> bool),
+    /// What the report of the worst orders names, where orders leave at all.
+    outlier: Option<&'static [&'static str]>,
+}
+
+/// Everything that looks.
+struct Observers {
+    world: World,
+    file: PathBuf,
+    desk: String,
+    _desk: Process,
+}
+
+impl Observers {
+    /// The codes of the warnings in a snapshot of the desk.
+    fn of_desk(&self) -> Vec<String> {
+        let said: Value =
+            serde_json::from_str(&get(&self.desk, "/snapshot", &[]).body).expect("JSON");
+        let gateways = said["gateways"].as_array().into_iter().flatten();
+        codes(gateways.map(|gateway| &gateway["warnings"]))
+    }
+
+    fn of_doctor(&self) -> Vec<String> {
+        let file = self.file.to_str().expect("a path");
+        let said = run(&["doctor", "--json", "--for", file]);
+        let said: Value = serde_json::from_slice(&said.stdout).expect("JSON");
+        let gateways = said["gateways"].as_array().into_iter().flatten();
+        codes(gateways.map(|gateway| &gateway["warnings"]))
+    }
+
+    fn of_top(&self) -> String {
+        let control = self.world.control();
+        let page = ["--page", "warnings", "--size", "160x50"];
+        let said = run(&[&["top", "--once", "--gateway", &control][..], &page].concat());
+        assert!(said.status.success(), "{}", text(&said.stderr));
+        text(&said.stdout)
+    }
+
+    /// A metric's value, all of its samples together.
+    fn metric(&self, name: &str) -> f64 {
+        let said = run(&["metrics", "--once", "--gateway", &self.world.control()]);
+        let said = text(&said.stdout);
+        let samples = said.lines().filter(|line| line.split(['{', ' ']).next() == Some(name));
+        samples.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum()
+    }
+
+    fn outliers(&self) -> Value {
+        self.world.ask(&["outliers"])
+    }
+
+    /// Holds that nothing is wrong, before something is made so.
+    fn until_well(&self) {
+        until("nothing is wrong", DEADLINE, || self.of_desk().is_empty());
+    }
+
+    /// Holds that each tool names the cause within two seconds of its beginning.
+    fn name(&self, cause: &Cause, begin: &mut dyn FnMut() -> Box<dyn FnOnce()>) {
+        let has =
+            |found: &[String]| cause.codes.iter().any(|code| found.iter().any(|it| it == code));
+        let of_top = || cause.codes.iter().any(|code| self.of_top().contains(code));
+        let tools: [(&str, &dyn Fn() -> bool); 3] = [
+            ("desk", &|| has(&self.of_desk())),
+            ("top", &of_top),
+            ("doctor", &|| has(&self.of_doctor())),
+        ];
+        for (tool, names_it) in tools {
+            self.until_well();
+            let end = begin();
+            let begun = monotonic();
+            until(&format!("{}: {tool} names it", cause.name), DEADLINE, names_it);
+            self.told(cause, tool, since(begun));
+            end();
+        }
+        self.until_well();
+        let (name, says) = cause.metric;
+        let before = self.metric(name);
+        let end = begin();
+        let begun = monotonic();
+        until(&format!("{}: {name} says it", cause.name), DEADLINE, || {
+            says(before, self.metric(name))
+        });
+        self.told(cause, name, since(begun));
+        if let Some(words) = cause.outlier {
+            let begun = monotonic();
+            until(&format!("{}: the worst orders say it", cause.name), DEADLINE, || {
+                let said = self.outliers();
+                let causes = said["causes"].as_array().into_iter().flatten();
+                let mut causes = causes.filter_map(|it| it["cause"].as_str());
+                causes.any(|it| words.contains(&it))
+            });
+            self.told(cause, "outliers", since(begun));
+            println!("    {}", self.outliers()["causes"]);
+        }
+        end();
+    }
+
+    fn told(&self, cause: &Cause, tool: &str, took: Duration) {
+        println!("{:<18} {tool:<34} {:>5} ms", cause.name, took.as_millis());
+        assert!(took <= SOON, "{}: {tool} took {took:?}", cause.name);
+    }
+}
+
+fn since(begun: Nanos) -> Duration {
+    Duration::from_nanos(monotonic().since(begun).0.unsigned_abs())
+}
+
+fn codes<'v>(all: impl Iterator<Item = &'v Value>) -> Vec<String> {
+    let warnings = all.flat_map(|warnings| warnings.as_array().into_iter().flatten());
+    warnings.filter_map(|it| Some(it["code"].as_str()?.to_owned())).collect()
+}
+
+/// A program that has a CPU for itself alone, until it is dropped.
+fn busy_loop(cpu: usize) -> Process {
+    let mut shell = Command::new("taskset");
+    Process::start(shell.args(["-c", &cpu.to_string(), "sh", "-c", "while :; do :; done"]))
+}
+
+/// A control group with half of a CPU, and its file of processes; nothing where none can be made.
+struct Quota(PathBuf);
+
+impl Quota {
+    fn make() -> Option<Self> {
+        let own = std::process::id();
+        for (root, quota) in [
+            ("/sys/fs/cgroup/cpu", ("cpu.cfs_quota_us", "50000")),
+            ("/sys/fs/cgroup", ("cpu.max", "50000 100000")),
+        ] {
+            let folder = Path::new(root).join(format!("taut-test-{own}"));
+            if fs::create_dir(&folder).is_ok() {
+                let quota_is_set = fs::write(folder.join(quota.0), quota.1).is_ok();
+                if quota_is_set {
+                    return Some(Self(folder));
+                }
+                let _ = fs::remove_dir(&folder);
+            }
+        }
+        None
+    }
+
+    /// Moves a process in, or out again.
+    fn hold(&self, process: u32, is_held: bool) {
+        let folder = if is_held { Some(self.0.as_path()) } else { self.0.parent() };
+        let file = folder.expect("a group has a parent").join("cgroup.procs");
+        fs::write(file, process.to_string()).expect("a process moves");
+    }
+}
+
+impl Drop for Quota {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir(&self.0);
+    }
+}
+
+#[test]
+#[ignore = "it needs two CPUs with nothing else to do: `cargo xtask soak observers`"]
+fn every_cause_is_named_by_every_tool_within_two_seconds() {
+    let cpus = taut_sys::available_cpus().expect("CPUs");
+    if !(cpus.contains(&OTHERS) && cpus.contains(&OWN)) {
+        println!("skipped: CPUs {OTHERS} and {OWN} are not both there");
+        return;
+    }
+    // What is started from here on stays off the gateway's CPU.
+    taut_sys::pin_to_cpu(OTHERS).expect("a CPU");
+    let world = World::new();
+    let mut venue = world.start_venue();
+    world.write_settings("[outliers]\nlook_every_ms = 5\n");
+    let file = world.path("gateway.toml");
+    let settings = fs::read_to_string(&file).expect("a file");
+    let own = format!("wait = \"spin\"\ncpu = {OWN}\n");
+    fs::write(&file, settings.replacen("wait = \"block\"\n", &own, 1)).expect("a file");
+    let gateway = world.start_written(&[]);
+    let strategy = world.start_strategy("first");
+    world.until_orders("orders", 200);
+    let (desk, address) = start_desk(&["--gateway", &world.control()]);
+    let observers = Observers { world, file, desk: address, _desk: desk };
+
+    let grown: fn(f64, f64) -> bool = |before, now| now > before + 0.02;
+    let busy = Cause {
+        name: "a busy loop",
+        codes: &["cpu-taken"],
+        metric: ("taut_thread_wait_seconds_total", grown),
+        outlier: Some(&["descheduled", "neighbour_thread"]),
+    };
+    observers.name(&busy, &mut || {
+        let busy = busy_loop(OWN);
+        Box::new(|| drop(busy))
+    });
+
+    let slow = Cause {
+        name: "a slow subscriber",
+        codes: &["lag"],
+        metric: ("taut_strategy_lag_events", |_, now| now > 64.0),
+        outlier: None,
+    };
+    observers.name(&slow, &mut || {
+        signal(&strategy, "-STOP");
+        let id = strategy.id().to_string();
+        Box::new(move || {
+            let went_on = Command::new("kill").args(["-CONT", &id]).status();
+            assert!(went_on.is_ok_and(|status| status.success()));
+        })
+    });
+
+    match Quota::make() {
+        None => println!("skipped: no control group with a quota can be made"),
+        Some(quota) => {
+            let quota = std::rc::Rc::new(quota);
+            let process = gateway.id();
+            let throttled = Cause {
+                name: "a quota of CPU",
+                codes: &["throttled"],
+                metric: ("taut_cgroup_throttled_seconds_total", grown),
+                outlier: Some(&["throttled"]),
+            };
+            observers.name(&throttled, &mut || {
+                quota.hold(process, true);
+                let quota = quota.clone();
+                Box::new(move || quota.hold(process, false))
+            });
+        }
+    }
+
+    let cut = Cause {
+        name: "a cut connection",
+        codes: &["orders-down"],
+        metric: ("taut_gateway_order_entry_up", |_, now| now == 0.0),
+        outlier: None,
+    };
+    let is_cut = |found: Vec<String>| found.iter().any(|it| cut.codes.contains(&it.as_str()));
+    observers.until_well();
+    venue.kill();
+    let begun = monotonic();
+    until("a cut connection: the desk names it", DEADLINE, || is_cut(observers.of_desk()));
+    observers.told(&cut, "desk", since(begun));
+    until("a cut connection: top names it", DEADLINE, || observers.of_top().contains(cut.codes[0]));
+    observers.told(&cut, "top", since(begun));
+    let mut venue = observers.world.start_venue();
+    observers.until_well();
+    venue.kill();
+    let begun = monotonic();
+    let (name, says) = cut.metric;
+    until("a cut connection: a metric says it", DEADLINE, || says(1.0, observers.metric(name)));
+    observers.told(&cut, name, since(begun));
+    until("a cut connection: the doctor names it", DEADLINE, || is_cut(observers.of_doctor()));
+    observers.told(&cut, "doctor", since(begun));
+    drop((strategy, gateway, venue));
+}
+
+/// From the packet to the send call, of all orders so far.
+fn tick_to_send(client: &mut ControlClient) -> Vec<Bucket> {
+    let (segment, _) = client.observe().expect("its memory");
+    let regions = Regions::of(&segment).expect("regions");
+    let views = Views::new(&regions).expect("histograms");
+    PathSnapshot::of(&views.path).tick_to_send.buckets().collect()
+}
+
+/// The median of what came between, ns.
+fn median_between(before: &[Bucket], after: &[Bucket]) -> u64 {
+    let was = |lowest: u64| before.iter().find(|it| it.lowest == lowest).map_or(0, |it| it.count);
+    let counts: Vec<_> = after.iter().map(|it| (it.highest, it.count - was(it.lowest))).collect();
+    let all: u64 = counts.iter().map(|(_, count)| count).sum();
+    let mut seen = 0;
+    let half = counts.iter().find(|(_, count)| {
+        seen += count;
+        2 * seen >= all
+    });
+    half.expect("orders").0
+}
+
+/// A page, a terminal and a scraper that look as often as people have them look.
+fn all_observers(control: &str) -> Vec<Process> {
+    let top = format!("{} top --gateway {control}", env!("CARGO_BIN_EXE_taut"));
+    let mut terminal = Command::new("script");
+    terminal.args(["-q", "-c", &top, "/dev/null"]).env("TERM", "xterm");
+    let metrics = format!(
+        "while :; do {} metrics --once --gateway {control} >/dev/null; sleep 1; done",
+        env!("CARGO_BIN_EXE_taut")
+    );
+    vec![
+        Process::start(taut().args(["desk", "--listen", "127.0.0.1:0", "--gateway", control])),
+        Process::start(&mut terminal),
+        Process::start(Command::new("sh").args(["-c", &metrics])),
+    ]
+}
+
+#[test]
+#[ignore = "it needs two CPUs with nothing else to do: `cargo xtask soak observers`"]
+fn every_observer_attached_changes_no_stage() {
+    /// So many windows without and with observers, turn by turn, and how long one is.
+    const TURNS: usize = 10;
+    const WINDOW: Duration = Duration::from_secs(3);
+    let cpus = taut_sys::available_cpus().expect("CPUs");
+    if !(cpus.contains(&OTHERS) && cpus.contains(&OWN)) {
+        println!("skipped: CPUs {OTHERS} and {OWN} are not both there");
+        return;
+    }
+    taut_sys::pin_to_cpu(OTHERS).expect("a CPU");
+    let world = World::new();
+    let venue = world.start_venue();
+    world.write_settings("");
+    let file = world.path("gateway.toml");
+    let settings = fs::read_to_string(&file).expect("a file");
+    let own = format!("wait = \"spin\"\ncpu = {OWN}\n");
+    fs::write(&file, settings.replacen("wait = \"block\"\n", &own, 1)).expect("a file");
+    let strategy = world.path("strategy.toml");
+    fs::write(&strategy, "name = \"first\"\n[parameters]\nrate = 500\n").expect("a file");
+    let strategy = strategy.to_str().expect("a path");
+    // All stages are in the gateway's thread: what else runs here is on another CPU.
+    let gateway = world.start_written(&["--fused", "touch", "--strategy", strategy]);
+    world.until_orders("orders", 500);
+    let mut client = ControlClient::connect(&world.control()).expect("a gateway");
+    let mut medians = [Vec::new(), Vec::new()];
+    for turn in 0..2 * TURNS {
+        let is_observed = turn % 2 == 1;
+        let observers = is_observed.then(|| all_observers(&world.control()));
+        // PACE: programs that start, or end, are none that look.
+        std::thread::sleep(Duration::from_millis(500));
+        let before = tick_to_send(&mut client);
+        // PACE: orders of this time are compared.
+        std::thread::sleep(WINDOW);
+        let median = median_between(&before, &tick_to_send(&mut client));
+        medians[usize::from(is_observed)].push(median);
+        drop(observers);
+    }
+    let [without, with] = medians.map(|mut all| {
+        all.sort_unstable();
+        all[all.len() / 2]
+    });
+    let ratio = with as f64 / without as f64;
+    println!(
+        "tick to send, medians of {TURNS} windows: {without} ns alone, {with} observed: {ratio:.3}"
+    );
+    assert!(ratio < 1.05, "observers change the stages: {ratio:.3}");
+    drop((gateway, venue));
+}
