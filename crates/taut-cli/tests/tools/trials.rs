@@ -47,7 +47,7 @@ impl Observers {
     fn of_desk(&self) -> Vec<String> {
         let said: Value =
             serde_json::from_str(&get(&self.desk, "/snapshot", &[]).body).expect("JSON");
-        let gateways = said["gateways"].as_array().into_iter().flatten();
+        let gateways = said["snapshot"]["gateways"].as_array().expect("gateways").iter();
         codes(gateways.map(|gateway| &gateway["warnings"]))
     }
 
