@@ -86,9 +86,25 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     catch_stop_signals()?;
     let interval = Nanos::from_millis(arguments.interval.into());
     let screen = Screen::enter()?;
+    end_with_the_terminal();
     let watched = watch(&mut observed, &mut app, interval);
     drop(screen);
     watched
+}
+
+/// Ends the process when its terminal is gone. Who waits for a key of such a terminal is not told:
+/// the library below reads no byte from it, without an error, again and again.
+fn end_with_the_terminal() {
+    let watch = || {
+        while io::stdout().is_terminal() {
+            // PACE: nobody is told that a terminal is gone but who asks.
+            taut_sys::sleep(Nanos::from_secs(1));
+        }
+        // There is nothing left that could be put in order.
+        std::process::exit(1);
+    };
+    // Where no thread can be had, the signal of the terminal's end is enough most of the time.
+    let _ = std::thread::Builder::new().name("terminal".to_owned()).spawn(watch);
 }
 
 /// One frame. It looks twice, so that there are rates.

@@ -99,3 +99,24 @@ fn a_run_is_seen_while_it_goes_on_and_is_no_operators() {
     signal(&demo, "-INT");
     assert!(demo.finish().status.success());
 }
+
+/// A terminal that is closed, or a connection to it that breaks, leaves nobody behind who looks.
+#[test]
+fn it_ends_with_its_terminal() {
+    if Command::new("script").arg("--version").output().is_err() {
+        println!("skipped: there is no script(1) to have a terminal of");
+        return;
+    }
+    let taut = env!("CARGO_BIN_EXE_taut");
+    let top = format!("exec {taut} top --gateway nowhere");
+    let mut terminal = Process::start(Command::new("script").args(["-q", "-c", &top, "/dev/null"]));
+    let id = terminal.id();
+    let program = |process: &str| fs::read_link(format!("/proc/{process}/exe")).ok();
+    let looks = until_some("a screen", DEADLINE, || {
+        let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).ok()?;
+        let mut children = children.split_ascii_whitespace();
+        children.find(|child| program(child).is_some_and(|it| it == *taut)).map(str::to_owned)
+    });
+    terminal.kill();
+    until("it is gone, too", DEADLINE, || program(&looks).is_none_or(|it| it != *taut));
+}

@@ -345,7 +345,7 @@ fn every_observer_attached_changes_no_stage() {
         let is_observed = turn % 2 == 1;
         let observers = is_observed.then(|| all_observers(&world.control()));
         // PACE: programs that start, or end, are none that look.
-        std::thread::sleep(Duration::from_millis(500));
+        std::thread::sleep(Duration::from_millis(1_500));
         let before = tick_to_send(&mut client);
         // PACE: orders of this time are compared.
         std::thread::sleep(WINDOW);
