@@ -49,10 +49,13 @@ pub struct Board {
     /// By gateway, the latest last.
     followed: HashMap<String, Vec<String>>,
     /// Of those who ask gateways.
-    answers: (Sender<(WhoAsked, Answered)>, Receiver<(WhoAsked, Answered)>),
+    answers: (Sender<AnswerTo>, Receiver<AnswerTo>),
     asked: usize,
     refused: Vec<(WhoAsked, Answered)>,
 }
+
+/// What a gateway answered, and to whom.
+type AnswerTo = (WhoAsked, Answered);
 
 /// What came of a page's request.
 #[derive(Clone, Debug, Serialize)]
