@@ -1,7 +1,10 @@
 //! `taut top`: a frame of a gateway that trades, and of one that hangs.
 
+use std::fs;
+use std::process::Command;
+
 use serde_json::{Value, json};
-use taut_testkit::{DEADLINE, Process, odd_json_keys, until};
+use taut_testkit::{DEADLINE, Process, odd_json_keys, until, until_some};
 
 use crate::gateway::{World, run, signal, taut, text};
 
