@@ -146,39 +146,48 @@ fn busy_loop(cpu: usize) -> Process {
     Process::start(shell.args(["-c", &cpu.to_string(), "sh", "-c", "while :; do :; done"]))
 }
 
-/// A control group with half of a CPU, and its file of processes; nothing where none can be made.
-struct Quota(PathBuf);
+/// A control group of its own for who is started in it; nothing where none can be made.
+struct Quota {
+    folder: PathBuf,
+    /// The file of its quota, what says half of a CPU there, and what says as much as there is.
+    words: (&'static str, &'static str, &'static str),
+}
 
 impl Quota {
     fn make() -> Option<Self> {
-        let own = std::process::id();
-        for (root, quota) in [
-            ("/sys/fs/cgroup/cpu", ("cpu.cfs_quota_us", "50000")),
-            ("/sys/fs/cgroup", ("cpu.max", "50000 100000")),
+        let name = format!("taut-test-{}", std::process::id());
+        for (root, words) in [
+            ("/sys/fs/cgroup/cpu", ("cpu.cfs_quota_us", "50000", "-1")),
+            ("/sys/fs/cgroup", ("cpu.max", "50000 100000", "max 100000")),
         ] {
-            let folder = Path::new(root).join(format!("taut-test-{own}"));
-            if fs::create_dir(&folder).is_ok() {
-                let quota_is_set = fs::write(folder.join(quota.0), quota.1).is_ok();
-                if quota_is_set {
-                    return Some(Self(folder));
-                }
-                let _ = fs::remove_dir(&folder);
+            let made = Self { folder: Path::new(root).join(&name), words };
+            if fs::create_dir(&made.folder).is_ok() && fs::write(made.quota(), words.2).is_ok() {
+                return Some(made);
             }
         }
         None
     }
 
-    /// Moves a process in, or out again.
-    fn hold(&self, process: u32, is_held: bool) {
-        let folder = if is_held { Some(self.0.as_path()) } else { self.0.parent() };
+    fn quota(&self) -> PathBuf {
+        self.folder.join(self.words.0)
+    }
+
+    fn limit(&self, is_limited: bool) {
+        let (_, half, all) = self.words;
+        fs::write(self.quota(), if is_limited { half } else { all }).expect("a quota");
+    }
+
+    /// Moves this process in, or out again: what it starts meanwhile is in it.
+    fn hold(&self, is_held: bool) {
+        let folder = if is_held { Some(self.folder.as_path()) } else { self.folder.parent() };
         let file = folder.expect("a group has a parent").join("cgroup.procs");
-        fs::write(file, process.to_string()).expect("a process moves");
+        fs::write(file, std::process::id().to_string()).expect("a process moves");
     }
 }
 
 impl Drop for Quota {
     fn drop(&mut self) {
-        let _ = fs::remove_dir(&self.0);
+        let _ = fs::remove_dir(&self.folder);
     }
 }
 
@@ -199,7 +208,10 @@ fn every_cause_is_named_by_every_tool_within_two_seconds() {
     let settings = fs::read_to_string(&file).expect("a file");
     let own = format!("wait = \"spin\"\ncpu = {OWN}\n");
     fs::write(&file, settings.replacen("wait = \"block\"\n", &own, 1)).expect("a file");
+    let quota = Quota::make().map(std::rc::Rc::new);
+    quota.iter().for_each(|it| it.hold(true));
     let gateway = world.start_written(&[]);
+    quota.iter().for_each(|it| it.hold(false));
     let strategy = world.start_strategy("first");
     world.until_orders("orders", 200);
     let (desk, address) = start_desk(&["--gateway", &world.control()]);
@@ -232,11 +244,9 @@ fn every_cause_is_named_by_every_tool_within_two_seconds() {
         })
     });
 
-    match Quota::make() {
+    match &quota {
         None => println!("skipped: no control group with a quota can be made"),
         Some(quota) => {
-            let quota = std::rc::Rc::new(quota);
-            let process = gateway.id();
             let throttled = Cause {
                 name: "a quota of CPU",
                 codes: &["throttled"],
@@ -244,9 +254,9 @@ fn every_cause_is_named_by_every_tool_within_two_seconds() {
                 outlier: Some(&["throttled"]),
             };
             observers.name(&throttled, &mut || {
-                quota.hold(process, true);
+                quota.limit(true);
                 let quota = quota.clone();
-                Box::new(move || quota.hold(process, false))
+                Box::new(move || quota.limit(false))
             });
         }
     }
