@@ -141,7 +141,7 @@ impl Listener {
         let mut process = Process::start(&mut command);
         let address = process.stderr_line("a venue that listens", |line| {
             let (_, rest) = line.split_once(which)?;
-            rest.split(';').next()?.trim().parse().ok()
+            rest.split([';', '"']).next()?.trim().parse().ok()
         });
         let mut listener = Self { process, address, open_first: 0, _folder: Some(folder) };
         listener.open_first = listener.open_count();
