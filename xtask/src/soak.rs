@@ -34,23 +34,12 @@ pub fn schedules(root: &Path, count: u64) -> Result<String, String> {
 /// # Errors
 /// In words: the page or the desk grew, the page complained, or no Chromium is there.
 pub fn desk(root: &Path, minutes: u64) -> Result<String, String> {
-    let test = ["test", "--locked", "-p", "taut-cli", "--test", "tools", "--"];
-    let ran = crate::cargo()
-        .args(test)
-        .args(["--ignored", "--nocapture", "a_page_that_stays_open_does_not_grow"])
-        .env("TAUT_MINUTES", minutes.to_string())
-        .current_dir(root)
-        .stderr(Stdio::inherit())
-        .output()
-        .map_err(|error| format!("cargo: {error}"))?;
-    let said = String::from_utf8_lossy(&ran.stdout);
-    println!("{said}");
-    match ran.status.success() {
-        true if said.contains("skipped:") => Err("no Chromium on the PATH".to_owned()),
-        true if said.contains(" 1 passed") => {
-            Ok(format!("soak desk: {minutes} minutes, neither the page nor the desk grew"))
-        }
-        _ => Err("the page or the desk grew, or complained".to_owned()),
+    let minutes = minutes.to_string();
+    let said = ignored(root, "a_page_that_stays_open_does_not_grow", 1, ("TAUT_MINUTES", &minutes))
+        .ok_or("the page or the desk grew, or complained: see above")?;
+    match said.contains("skipped:") {
+        true => Err("no Chromium on the PATH".to_owned()),
+        false => Ok(format!("soak desk: {minutes} minutes, neither the page nor the desk grew")),
     }
 }
 
@@ -60,22 +49,30 @@ pub fn desk(root: &Path, minutes: u64) -> Result<String, String> {
 /// # Errors
 /// In words: a tool did not name a cause within two seconds, or they change a stage.
 pub fn observers(root: &Path) -> Result<String, String> {
+    ignored(root, "trials::", 2, ("RUST_TEST_THREADS", "1"))
+        .map(|_| {
+            "soak observers: each tool names each cause within two seconds, and all of them \
+             together change no stage"
+                .to_owned()
+        })
+        .ok_or_else(|| "a tool did not name a cause, or they change a stage: see above".to_owned())
+}
+
+/// Runs ignored tests of the tools, and prints what they say; nothing unless so many passed.
+fn ignored(root: &Path, filter: &str, count: u32, (key, value): (&str, &str)) -> Option<String> {
     let test = ["test", "--locked", "-p", "taut-cli", "--test", "tools", "--"];
     let ran = crate::cargo()
         .args(test)
-        .args(["--ignored", "--nocapture", "--test-threads=1", "trials::"])
+        .args(["--ignored", "--nocapture", filter])
+        .env(key, value)
         .current_dir(root)
         .stderr(Stdio::inherit())
-        .output()
-        .map_err(|error| format!("cargo: {error}"))?;
-    let said = String::from_utf8_lossy(&ran.stdout);
+        .output();
+    let ran = ran.map_err(|error| println!("cargo: {error}")).ok()?;
+    let said = String::from_utf8_lossy(&ran.stdout).into_owned();
     println!("{said}");
-    match ran.status.success() && said.contains(" 2 passed") {
-        true => Ok("soak observers: each tool names each cause within two seconds, and all of \
-                    them together change no stage"
-            .to_owned()),
-        false => Err("a tool did not name a cause, or they change a stage: see above".to_owned()),
-    }
+    let have_passed = ran.status.success() && said.contains(&format!(" {count} passed"));
+    have_passed.then_some(said)
 }
 
 /// Seeds of faults that one program takes, and programs at once: each mostly waits.

@@ -17,13 +17,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 use taut_io::{Admission, Completion, EpollKernel, Io, WaitStrategy};
-use taut_net::TlsServerConfig;
-use taut_sys::{Address, StreamOptions};
 
 use crate::event_loop;
 use crate::exit::Failure;
-use crate::input::read;
-use crate::listen::listen_address;
+use crate::listen::{self, listen_address};
 use crate::observed::{Extent, Observed};
 use crate::terminal;
 use access::Access;
@@ -77,7 +74,7 @@ pub struct Arguments {
 
 /// Shows.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let tls = tls(arguments)?;
+    let tls = listen::tls(arguments.tls_cert.as_deref(), arguments.tls_key.as_deref())?;
     let mut access = Access::new(&arguments.host, tls.is_some());
     if let Some(file) = &arguments.token_file {
         access.read_tokens(file)?;
@@ -94,12 +91,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let board = Board::new(observed, runs, lives);
     let mut events = event_loop::open(SOURCES_MAX)?;
     let admission = Admission::new(server::CONNECTIONS_MAX, peer::PATIENCE);
-    let at = Address::Inet(arguments.listen);
-    let listener = events.io().listen(&at, &StreamOptions::default(), &admission);
-    let listener = listener
-        .map_err(|error| Failure::run(&format!("cannot listen on {}", arguments.listen), error))?;
-    let address = events.io().local_address(listener);
-    let address = address.map_err(|error| Failure::run("the socket", error))?;
+    let (_, address) = listen::listen(&mut events, arguments.listen, &admission)?;
     access.name_cookie(address.port());
     let scheme = if tls.is_some() { "https" } else { "http" };
     terminal::print(format_args!("{scheme}://{address}/"))?;
@@ -107,13 +99,4 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut handler =
         |io: &mut Io<EpollKernel>, completion: Completion<'_>| server.handle(io, &completion);
     event_loop::run(&mut events, &mut handler, WaitStrategy::Block)
-}
-
-fn tls(arguments: &Arguments) -> Result<Option<TlsServerConfig>, Failure> {
-    let (Some(chain), Some(key)) = (&arguments.tls_cert, &arguments.tls_key) else {
-        return Ok(None);
-    };
-    let config = TlsServerConfig::new(&read(chain)?, &read(key)?, &[b"http/1.1"]);
-    let pair = format!("{} and {}", chain.display(), key.display());
-    config.map(Some).map_err(|error| Failure::Usage(format!("{pair}: {error}")))
 }

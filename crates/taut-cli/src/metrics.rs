@@ -8,11 +8,10 @@ use std::net::SocketAddr;
 
 use clap::Args;
 use taut_io::{Completion, EpollKernel, Io, WaitStrategy};
-use taut_sys::{Address, StreamOptions};
 
 use crate::event_loop;
 use crate::exit::Failure;
-use crate::listen::listen_address;
+use crate::listen::{self, listen_address};
 use crate::observed::{Extent, Observed};
 use crate::terminal;
 use gateway::told;
@@ -57,12 +56,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         return terminal::print(text.trim_end());
     }
     let mut events = event_loop::open(server::SOURCES_MAX)?;
-    let at = Address::Inet(arguments.listen);
-    let listener = events.io().listen(&at, &StreamOptions::default(), &server::admission());
-    let listener = listener
-        .map_err(|error| Failure::run(&format!("cannot listen on {}", arguments.listen), error))?;
-    let address = events.io().local_address(listener);
-    let address = address.map_err(|error| Failure::run("the socket", error))?;
+    let (_, address) = listen::listen(&mut events, arguments.listen, &server::admission())?;
     terminal::print(format_args!("http://{address}/metrics"))?;
     let mut server = Server::new(|| scrape(&mut observed));
     let mut handler =

@@ -41,7 +41,7 @@ mod tests {
 
     use taut_lat::{FlightRecord, STAGE_COUNT, Stage, StageClock};
     use taut_sync::atomic::{AtomicBool, Ordering};
-    use taut_sys::{available_cpus, monotonic, pin_to_cpu, process_id};
+    use taut_sys::{available_cpus, monotonic, pin_to_cpu, process_id, thread_id};
     use taut_testkit::{DEADLINE, until};
     use taut_types::{ClientOrderId, InstrumentId, Nanos};
 
@@ -56,13 +56,6 @@ mod tests {
         }
     }
 
-    /// A thread's number, by which it is found in `/proc`.
-    fn this_thread() -> u32 {
-        let link = std::fs::read_link("/proc/thread-self").expect("a link");
-        let name = link.file_name().and_then(|name| name.to_str()).expect("a number");
-        name.parse().expect("a number")
-    }
-
     #[test]
     fn an_order_of_a_thread_that_shares_its_cpu_is_descheduled() {
         let cpu = *available_cpus().expect("CPUs").first().expect("a CPU");
@@ -74,7 +67,7 @@ mod tests {
                 let (numbers, is_over) = (numbers.clone(), &is_over);
                 scope.spawn(move || {
                     pin_to_cpu(cpu).expect("a CPU that is ours");
-                    numbers.send(this_thread()).expect("it listens");
+                    numbers.send(thread_id()).expect("it listens");
                     while !is_over.load(Ordering::Relaxed) {
                         std::hint::spin_loop();
                     }

@@ -159,14 +159,6 @@ fn drain(flight: &mut FlightReader<'_>, keeper: &mut Keeper) {
     }
 }
 
-/// The number of this thread, by which others find it in `/proc`; the process's where the system
-/// does not say.
-pub(crate) fn this_thread() -> u32 {
-    let link = std::fs::read_link("/proc/thread-self").ok();
-    let number = link.and_then(|link| link.file_name()?.to_str()?.parse().ok());
-    number.unwrap_or_else(taut_sys::process_id)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -180,11 +172,5 @@ mod tests {
             assert!(text.contains(&format!("outliers.{key} = ")), "{text}");
         }
         assert_eq!(told.len(), 3);
-    }
-
-    #[test]
-    fn each_thread_has_a_number_of_its_own() {
-        let other = std::thread::spawn(this_thread).join().expect("a thread");
-        assert_ne!(other, this_thread());
     }
 }

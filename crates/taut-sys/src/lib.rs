@@ -65,7 +65,7 @@ pub use options::{DatagramOptions, Granted, StreamOptions};
 pub use poll::{peer_is_gone, sleep, wait_readable};
 pub use process::{
     CpuTimes, ProcessSignal, ProcessState, cpu_times, parent_process_id, process_id, process_nice,
-    process_started, process_state, signal_process, started_by, wake_when_parent_dies,
+    process_started, process_state, signal_process, started_by, thread_id, wake_when_parent_dies,
 };
 pub use random::random_bytes;
 pub use sched::{available_cpus, pin_to_cpu, pinnable_cpus, set_nice, set_timer_slack, yield_cpu};

@@ -11,6 +11,12 @@ pub fn process_id() -> u32 {
     std::process::id()
 }
 
+/// This thread, as others find it in `/proc/PROCESS/task`.
+#[must_use]
+pub fn thread_id() -> u32 {
+    rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs()
+}
+
 /// The process that this one belongs to now; 0 or another one after the parent died.
 #[must_use]
 pub fn parent_process_id() -> u32 {

@@ -32,6 +32,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_page_knows_the_stages_in_their_order() {
+        let (_, _, script) = FILES.iter().find(|(path, ..)| *path == "/orders.js").expect("it");
+        let (_, rest) = script.split_once("export const STAGES = [").expect("a list");
+        let (list, _) = rest.split_once(']').expect("its end");
+        let names: Vec<_> = list.split('"').skip(1).step_by(2).collect();
+        assert_eq!(names, taut_lat::Stage::ALL.map(taut_lat::Stage::name));
+    }
+
+    #[test]
     fn the_page_names_no_other_place() {
         for (path, _, text) in FILES {
             for (at, _) in text.match_indices("//") {

@@ -1,6 +1,7 @@
 //! Frames and keys of a made-up snapshot: no gateway is needed.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use taut_lat::Stage;
 use taut_runner::service::{OrderLine, PositionLine, StrategyLine};
 
 use super::app::{App, Page, Tab, Wish};
@@ -12,18 +13,6 @@ use crate::observed::model::{
     StageTimes, State, Times, Warning,
 };
 use crate::observed::processes::ProcessSeen;
-
-const STAGES: [&str; 9] = [
-    "decode",
-    "book",
-    "publish",
-    "to_strategy",
-    "strategy",
-    "to_gateway",
-    "risk",
-    "encode",
-    "send",
-];
 
 fn times(count: u64, p50_ns: u64) -> Times {
     Times { count, p50_ns, p99_ns: p50_ns * 3, p999_ns: p50_ns * 7, max_ns: p50_ns * 20 }
@@ -78,7 +67,7 @@ fn sent(id: &str) -> OrderTimes {
 /// A gateway that is well.
 fn one() -> GatewaySeen {
     let wholes = [("tick to trade", 10_000), ("less send", 4_600), ("order round trip", 80_000)];
-    let stages = STAGES.map(|stage| (stage, 700)).into_iter().chain(wholes);
+    let stages = Stage::ALL.map(|stage| (stage.name(), 700)).into_iter().chain(wholes);
     let stages = stages.map(|(stage, p50)| StageTimes {
         stage: stage.to_owned(),
         second: times(101, p50),

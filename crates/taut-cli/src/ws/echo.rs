@@ -6,14 +6,13 @@ use std::path::PathBuf;
 use clap::Args;
 use taut_io::{Admission, Completion, EpollKernel, Handle, Io};
 use taut_net::{TlsServerConfig, WsEvent, WsStream};
-use taut_sys::{Address, StreamOptions};
 use taut_types::Nanos;
 use taut_ws::{CloseCode, Closed, Connection, Event, KeepAlive, Outbox, WsConfig};
 
 use crate::channel::arguments::Wait;
 use crate::event_loop::{self, not_served};
 use crate::exit::Failure;
-use crate::input::read;
+use crate::listen;
 use crate::listen::listen_address;
 use crate::tell_few::TellFew;
 use crate::terminal::{print, tell};
@@ -57,18 +56,13 @@ pub struct Arguments {
 
 /// Serves until it is told to stop, then closes every connection.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let tls = tls(arguments)?;
+    let tls = listen::tls(arguments.tls_cert.as_deref(), arguments.tls_key.as_deref())?;
     let connections_max = usize::from(arguments.connections);
     // The listener, and the place that is kept for who comes next.
     let sources_max = connections_max + 2;
     let mut events = event_loop::open(sources_max)?;
-    let (at, options) = (Address::Inet(arguments.listen), StreamOptions::default());
     let admission = Admission::new(connections_max, WsConfig::default().handshake_timeout);
-    let listener = events.io().listen(&at, &options, &admission);
-    let listener = listener
-        .map_err(|error| Failure::run(&format!("cannot listen on {}", arguments.listen), error))?;
-    let address = events.io().local_address(listener);
-    let address = address.map_err(|error| Failure::run("the socket", error))?;
+    let (listener, address) = listen::listen(&mut events, arguments.listen, &admission)?;
     let scheme = if tls.is_some() { "wss" } else { "ws" };
     print(format_args!("listening on {scheme}://{address}"))?;
     let message_bytes_max = arguments.message_bytes as usize;
@@ -95,15 +89,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut handler =
         |io: &mut Io<EpollKernel>, completion: Completion<'_>| server.handle(io, &completion);
     event_loop::run(&mut events, &mut handler, arguments.wait.strategy())
-}
-
-fn tls(arguments: &Arguments) -> Result<Option<TlsServerConfig>, Failure> {
-    let (Some(chain), Some(key)) = (&arguments.tls_cert, &arguments.tls_key) else {
-        return Ok(None);
-    };
-    let config = TlsServerConfig::new(&read(chain)?, &read(key)?, &[b"http/1.1"]);
-    let pair = format!("{} and {}", chain.display(), key.display());
-    config.map(Some).map_err(|error| Failure::Usage(format!("{pair}: {error}")))
 }
 
 /// The listener and its connections, by the place of their streams.

@@ -111,11 +111,13 @@ fn it_ends_with_its_terminal() {
         return;
     }
     let taut = env!("CARGO_BIN_EXE_taut");
-    let top = format!("exec {taut} top --gateway nowhere");
+    let top = format!("stty rows 24 cols 80; exec {taut} top --gateway nowhere");
     let mut terminal = Process::start(Command::new("script").args(["-q", "-c", &top, "/dev/null"]));
     let id = terminal.id();
     let program = |process: &str| fs::read_link(format!("/proc/{process}/exe")).ok();
-    let looks = until_some("a screen", DEADLINE, || {
+    // Before it has the terminal, the signal of its end ends it by itself.
+    until("a screen", DEADLINE, || terminal.stdout().contains("taut top"));
+    let looks = until_some("who draws it", DEADLINE, || {
         let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).ok()?;
         let mut children = children.split_ascii_whitespace();
         children.find(|child| program(child).is_some_and(|it| it == *taut)).map(str::to_owned)

@@ -9,6 +9,7 @@ mod trading;
 use std::cell::Cell;
 use std::io;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 use std::sync::mpsc::{self, Sender};
 use std::thread::{self, ScopedJoinHandle};
 
@@ -23,10 +24,10 @@ use taut_log::messages as say;
 use taut_log::{Entry, LogMemory, LogWriter};
 use taut_market_data::FeedHandler;
 use taut_ring::cell::CellWriter;
-use taut_sync::atomic::{AtomicU64, Ordering};
+use taut_sync::atomic::AtomicU64;
 use taut_sys::{
     Anchoring, Doorbell, MAPPING_WORDS, catch_kill_signals, catch_reload_signals,
-    catch_stop_signals, process_id, tape, utc,
+    catch_stop_signals, process_id, tape, thread_id, utc,
 };
 use taut_types::Nanos;
 
@@ -35,7 +36,7 @@ use crate::child::SharedClock;
 use crate::error::RunnerError;
 use crate::looker::Looker;
 use crate::market_rows::SharedRows;
-use crate::outliers::{OutlierWatch, this_thread};
+use crate::outliers::OutlierWatch;
 use crate::recording::{Head, Recorder, What};
 use crate::service::connections::{self, Connect, Connections, MarketData};
 use crate::service::file::GatewayFile;
@@ -213,8 +214,8 @@ struct Shared {
     log: LogMemory,
     /// Its rounds of housekeeping.
     beats: AtomicU64,
-    /// Its number, by which others find it in `/proc`; 0 before it runs.
-    thread: AtomicU64,
+    /// Its number, by which others find it in `/proc`, once it runs.
+    thread: OnceLock<u32>,
 }
 
 impl Shared {
@@ -226,7 +227,7 @@ impl Shared {
         let own = (0..places).map(|_| Segment::create("taut-strategy", &StrategyRegions::LAYOUT));
         let own = own.collect::<Result<_, _>>().map_err(|error| failed(&error))?;
         let (log, bell) = (LogMemory::new(LOG_SLOTS), doorbell()?);
-        let [beats, thread] = [0, 0].map(AtomicU64::new);
+        let (beats, thread) = (AtomicU64::new(0), OnceLock::new());
         Ok(Self { segment, own, bell, log, beats, thread })
     }
 
@@ -372,21 +373,18 @@ impl<'m> Running<'_, 'm> {
             // It ends when the trading thread has let go of the gateway.
             let copying = server.map(|server| scope.spawn(move || server.run()));
             let reading = reader.map(|reader| scope.spawn(move || reader.run()));
-            let (number, numbered) = mpsc::channel();
             let trading = scope.spawn(move || {
                 let _trades: Sender<()> = trades;
-                let own = this_thread();
-                // Relaxed: nothing else is published by it.
-                thread.store(own.into(), Ordering::Relaxed);
-                // Nobody listens where nobody looks.
-                let _ = number.send(own);
+                // It runs once.
+                let _ = thread.set(thread_id());
                 trading.run()
             });
             let (looked_at, unwatched) = mpsc::channel::<()>();
             if let Some(watch) = &outliers {
                 let regions = &regions;
                 scope.spawn(move || {
-                    let Ok(thread) = numbered.recv() else { return };
+                    // The thread says it before anything else.
+                    let thread = *thread.wait();
                     let (name, process) = ("gateway".to_owned(), process_id());
                     let threads = [WatchedThread { name, process, thread }];
                     watch.run(regions, &threads, &unwatched);

@@ -8,6 +8,7 @@ mod signs;
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
+use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 use std::time::Duration;
 
@@ -17,7 +18,6 @@ use taut_log::messages as say;
 use taut_log::{Entry, Message};
 use taut_market_data::Staleness;
 use taut_oms::{Balance, Latched, PositionKey, PositionReport};
-use taut_sync::atomic::{AtomicU64, Ordering};
 use taut_sys::{
     ControlListener, Doorbell, Wait, monotonic, process_id, reload_requests, stop_requests, utc,
     wait_readable,
@@ -100,8 +100,8 @@ pub struct Listener<'a> {
     told: Vec<Entry>,
     /// Who keeps the worst orders.
     outliers: Option<&'a OutlierWatch>,
-    /// The number of the thread that trades; 0 before it runs.
-    thread: Option<&'a AtomicU64>,
+    /// The number of the thread that trades, once it runs.
+    thread: Option<&'a OnceLock<u32>>,
 }
 
 impl<'a> Listener<'a> {
@@ -160,7 +160,7 @@ impl<'a> Listener<'a> {
     }
 
     /// There stands the number of the thread that trades.
-    pub const fn set_thread(&mut self, thread: &'a AtomicU64) {
+    pub const fn set_thread(&mut self, thread: &'a OnceLock<u32>) {
         self.thread = Some(thread);
     }
 
@@ -640,8 +640,7 @@ impl<'a> Listener<'a> {
         ControlReply::Status(Box::new(Status {
             name: self.file.name.clone(),
             process: process_id(),
-            // Relaxed: nothing else is read by it.
-            thread: self.thread.map_or(0, |it| it.load(Ordering::Relaxed) as u32),
+            thread: self.thread.and_then(OnceLock::get).copied().unwrap_or(0),
             venue: self.file.venue_name().to_owned(),
             up_seconds: monotonic().since(self.started).0.unsigned_abs() / 1_000_000_000,
             order_entry: glance.order_entry,
