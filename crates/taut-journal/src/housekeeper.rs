@@ -202,7 +202,8 @@ impl Housekeeper {
         let before = self.state.as_of;
         while let Some((first, number)) = self.current.first(self.at) {
             let is_due = number == self.state.as_of + 1;
-            if !is_due || !(is_recorded(first.kind) || self.take(first, number)) {
+            let is_other = !self.has_orders || is_recorded(first.kind);
+            if !is_due || !(is_other || self.take(first, number)) {
                 // Memory that does not hold what was written is none to write orders into.
                 let error = SysError::from_errno("read what was written", 0);
                 return Err(self.shared.fault.set(self.current.number, error));

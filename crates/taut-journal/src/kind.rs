@@ -1,5 +1,5 @@
 //! Kinds of entries of a recording. Those about orders have numbers below 128; their table stands
-//! at the top of `pack.rs`.
+//! at the top of `pack.rs`. Who keeps a journal without them may have kinds of its own there.
 
 /// What the run was: the first entry of a recording.
 pub const RUN: u16 = 128;

@@ -113,7 +113,7 @@ pub use home::{orders_in, read};
 pub use housekeeper::{Housekeeper, Turn};
 pub use journal::Journal;
 pub use kind::{ATTENTION, COMMAND, GAP, HOUSEKEEPING, RECOVERED, RUN, STATE, TURN};
-pub use lock::writing_process;
+pub use lock::{FolderLock, writing_process};
 pub use reader::{Frame, Reader};
 pub use recovery::{Recovered, SegmentReport};
 pub use scan::{Scanned, Shown, Tail, TailKind, scan};
