@@ -7,8 +7,8 @@
 //! journal executes the same inputs once more, which gives the same orders, reports and packets
 //! under the same numbers: what was acknowledged is there, and nothing twice.
 //!
-//! The folder has a folder for each start, `epoch-00000001` and so on: a journal of inputs
-//! ([`taut_journal::Inputs`]) whose first frames are the image of the venue at the start. The one
+//! The folder has a folder for each start, `epoch-00000001` and so on: a recording
+//! ([`taut_journal::Journal::begin`]) whose first frames are the image of the venue at the start. The one
 //! before is kept until the image of the next is whole. What `append` returned from survives
 //! `kill -9`.
 
