@@ -19,6 +19,6 @@ mod sequencer;
 
 pub(crate) use bytes::{Put, Take};
 pub(crate) use input::{Input, Told};
-pub use recovery::{JournalSettings, Recovered, VenueJournal};
+pub use recovery::{Acknowledge, JournalSettings, Recovered, VenueJournal};
 pub use sequencer::JournalKeeper;
 pub(crate) use sequencer::Sequencer;

@@ -70,7 +70,7 @@ pub use book_state::BookState;
 pub use config::VenueConfig;
 pub use counters::VenueCounters;
 pub use error::{NotTaken, VenueError};
-pub use journal::{JournalKeeper, JournalSettings, Recovered, VenueJournal};
+pub use journal::{Acknowledge, JournalKeeper, JournalSettings, Recovered, VenueJournal};
 pub use lines::FeedLoss;
 pub use observer::{FIRST_DOOR_ORDER, FIRST_DOOR_OWNER, Observer};
 pub use orders::SESSIONS_MAX;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use taut_log::Entry;
 use taut_log::messages::VenueJournalTrouble;
-use taut_venue::{JournalKeeper, JournalSettings, Recovered, VenueJournal};
+use taut_venue::{Acknowledge, JournalKeeper, JournalSettings, Recovered, VenueJournal};
 
 use crate::error::RunnerError;
 use crate::mistakes::Mistake;
@@ -23,9 +23,24 @@ const TURN: Duration = Duration::from_millis(2);
 pub struct VenueJournalKeys {
     /// Its folder, as seen from the file that names it. One venue, one journal.
     pub folder: PathBuf,
+    /// When an answer leaves.
+    #[serde(default)]
+    pub acknowledge: VenueAcknowledge,
     /// The size of a segment in MiB: two are in memory.
     #[serde(default = "segment_mb")]
     pub segment_mb: u32,
+}
+
+/// When an answer leaves a venue that has a journal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum VenueAcknowledge {
+    /// When its input is in the journal, which survives `kill -9`, and a power cut milliseconds
+    /// later.
+    #[default]
+    Memory,
+    /// When its input is on the disk.
+    Disk,
 }
 
 const fn segment_mb() -> u32 {
@@ -50,7 +65,12 @@ impl VenueJournalKeys {
     }
 
     pub(super) fn open(&self) -> Result<VenueJournal, RunnerError> {
-        let settings = JournalSettings { segment_bytes: (self.segment_mb as usize) << 20 };
+        let acknowledge = match self.acknowledge {
+            VenueAcknowledge::Memory => Acknowledge::Memory,
+            VenueAcknowledge::Disk => Acknowledge::Disk,
+        };
+        let segment_bytes = (self.segment_mb as usize) << 20;
+        let settings = JournalSettings { segment_bytes, acknowledge };
         VenueJournal::open(&self.folder, settings).map_err(|error| self.failed(error))
     }
 

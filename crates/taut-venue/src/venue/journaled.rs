@@ -9,7 +9,7 @@ use crate::clients::ClientIo;
 use crate::connection::Request;
 use crate::error::{NotTaken, VenueError};
 use crate::exchange::FLOW;
-use crate::journal::{Input, JournalKeeper, Put, Recovered, Sequencer, Told, VenueJournal};
+use crate::journal::{Input, JournalKeeper, Put, Recovered, Told, VenueJournal};
 
 /// Fields of a message.
 const FIELDS_MAX: usize = 128;
@@ -54,8 +54,8 @@ impl<K: Kernel> Venue<K> {
         let mut image = Put::default();
         self.put_image(&mut image);
         let begun = journal.begin(now.mono, self.stream_id, &image);
-        let (writer, keeper) = begun.map_err(VenueError::Journal)?;
-        self.connections.clients.sequence_with(Sequencer::new(writer));
+        let (sequencer, keeper) = begun.map_err(VenueError::Journal)?;
+        self.connections.clients.sequence_with(sequencer);
         if recovered.starts > 0 {
             self.begin_again(now)?;
         }
@@ -184,7 +184,7 @@ impl<K: Kernel> Venue<K> {
             self.exchange.execute(now, place, command, &mut out);
             self.exchange.finish(now, &Input::Command { place, command }, &mut out)?;
         }
-        Ok(())
+        self.exchange.settle(now, &mut out)
     }
 }
 
