@@ -8,9 +8,8 @@
 //! under the same numbers: what was acknowledged is there, and nothing twice.
 //!
 //! The folder has a folder for each start, `epoch-00000001` and so on: a recording
-//! ([`taut_journal::Journal::begin`]) whose first frames are the image of the venue at the start. The one
-//! before is kept until the image of the next is whole. What `append` returned from survives
-//! `kill -9`.
+//! ([`taut_journal::Journal::begin`]) whose first frames are the image of the venue at the start.
+//! The one before is kept until the image of the next is whole.
 
 mod bytes;
 mod input;
