@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use taut_journal::{Durability, FolderLock, Journal, JournalError, Reader, Settings};
+use taut_journal::{
+    Damage, Durability, FolderLock, Journal, JournalError, Reader, Settings, What, segment_name,
+};
 use taut_sys::SysError;
 use taut_types::Nanos;
 
@@ -82,9 +84,11 @@ impl VenueJournal {
             Self { folder, settings, epoch: 0, image: Vec::new(), inputs: None, _lock: lock };
         // A start that was killed before its image was whole has done nothing.
         for epoch in epochs.into_iter().rev() {
-            let Ok(mut reader) = Reader::open(&epoch_folder(&journal.folder, epoch)) else {
+            let epoch_folder = epoch_folder(&journal.folder, epoch);
+            if is_unwritten(&epoch_folder) {
                 continue;
-            };
+            }
+            let mut reader = Reader::open(&epoch_folder)?;
             if let Some(image) = read_image(&mut reader)? {
                 (journal.epoch, journal.image, journal.inputs) = (epoch, image, Some(reader));
                 break;
@@ -179,7 +183,15 @@ fn epochs(folder: &Path) -> Result<Vec<u32>, JournalError> {
     Ok(entries.filter_map(number).collect())
 }
 
-/// The image at the start of a journal; nothing where it is not whole.
+/// Whether a start ended before it had a segment, or a power cut has left nothing of that.
+fn is_unwritten(epoch: &Path) -> bool {
+    match std::fs::read(epoch.join(segment_name(1))) {
+        Ok(bytes) => bytes.iter().all(|byte| *byte == 0),
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+    }
+}
+
+/// The image at the start of a journal; nothing where it is not whole: then nothing is behind it.
 fn read_image(reader: &mut Reader) -> Result<Option<Vec<u8>>, JournalError> {
     let mut image = Vec::new();
     while let Some(frame) = reader.next_frame()? {
@@ -188,7 +200,10 @@ fn read_image(reader: &mut Reader) -> Result<Option<Vec<u8>>, JournalError> {
             IMAGE_END if frame.bytes == (image.len() as u64).to_le_bytes() => {
                 return Ok(Some(image));
             }
-            _ => return Ok(None),
+            _ => {
+                let (segment, offset) = frame.at;
+                return Err(Damage { segment, offset, what: What::Record }.into());
+            }
         }
     }
     Ok(None)

@@ -217,6 +217,16 @@ fn ask_status(client: &mut Client, now: Now, id: u64) {
 
 /// A copy of a journal whose last start's first segment ends at this byte.
 fn cut(from: &Path, to: &Path, epoch: u32, bytes: u64) {
+    copied(from, to);
+    let last = segment(to, epoch);
+    let length = fs::metadata(&last).expect("a segment").len();
+    let file = fs::OpenOptions::new().write(true).open(last).expect("a segment");
+    // A power cut leaves zeros.
+    file.set_len(bytes).expect("cut");
+    file.set_len(length).expect("filled up");
+}
+
+fn copied(from: &Path, to: &Path) {
     for entry in fs::read_dir(from).expect("a folder").flatten() {
         let (name, path) = (entry.file_name(), entry.path());
         if path.is_dir() {
@@ -227,12 +237,6 @@ fn cut(from: &Path, to: &Path, epoch: u32, bytes: u64) {
             }
         }
     }
-    let last = segment(to, epoch);
-    let length = fs::metadata(&last).expect("a segment").len();
-    let file = fs::OpenOptions::new().write(true).open(last).expect("a segment");
-    // A power cut leaves zeros.
-    file.set_len(bytes).expect("cut");
-    file.set_len(length).expect("filled up");
 }
 
 fn segment(folder: &Path, epoch: u32) -> PathBuf {
@@ -272,6 +276,43 @@ fn a_journal_that_ends_anywhere_is_taken_up_to_there() {
         seen.insert(at);
     }
     assert!(seen.len() > 3 && seen.contains(&20), "{seen:?}");
+}
+
+/// A start that is damaged is not passed over for the one before it: that would forget what was
+/// acknowledged. One that has done nothing is.
+#[test]
+fn a_damaged_start_is_refused_and_one_that_did_nothing_is_passed_over() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for _ in 0..2 {
+        drop(Rig::journaled(&lasting(), Flow::None, folder.path(), START));
+    }
+    let (second, third) = (segment(folder.path(), 2), segment(folder.path(), 3));
+    let whole = fs::read(&second).expect("a segment");
+    fs::create_dir(third.parent().expect("a folder")).expect("a folder");
+    let starts = |what: &str| {
+        let copy = tempfile::tempdir().expect("a folder");
+        copied(folder.path(), copy.path());
+        let settings = crate::JournalSettings { segment_bytes: 1 << 18, ..Default::default() };
+        let opened = crate::VenueJournal::open(copy.path(), settings);
+        opened.map(|journal| journal.starts()).map_err(|error| format!("{what}: {error}"))
+    };
+    assert_eq!(starts("an empty folder"), Ok(2));
+    fs::write(&third, vec![0; 1 << 18]).expect("zeros");
+    assert_eq!(starts("nothing but zeros"), Ok(2));
+    // The image is cut off: its end is not there.
+    let end = whole.iter().rposition(|byte| *byte != 0).expect("frames");
+    let mut cut = whole.clone();
+    cut[end - 64..].fill(0);
+    fs::write(&second, &cut).expect("a cut image");
+    assert_eq!(starts("no end"), Ok(1));
+    // A bit of the header is another one.
+    let mut rotten = whole.clone();
+    rotten[9] ^= 4;
+    fs::write(&second, &rotten).expect("rot");
+    let refused = starts("rot").expect_err("refused");
+    assert!(refused.contains("0000000001.journal"), "{refused}");
+    fs::write(&second, &whole).expect("as it was");
+    assert_eq!(starts("whole again"), Ok(2));
 }
 
 /// Who follows the feed sees no gap over a restart, and has every book behind it.
