@@ -17,6 +17,8 @@ mod recovery;
 mod sequencer;
 
 pub(crate) use bytes::{Put, Take};
+#[cfg(test)]
+pub(crate) use input::IMAGE_END;
 pub(crate) use input::{Input, Told};
 pub use recovery::{Acknowledge, JournalSettings, Recovered, VenueJournal};
 pub use sequencer::JournalKeeper;
