@@ -17,6 +17,7 @@ mod config_file;
 mod demo;
 mod desk;
 mod doctor;
+mod duration;
 mod engine;
 mod event_loop;
 mod explain;

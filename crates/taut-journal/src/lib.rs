@@ -80,7 +80,7 @@ pub use inputs::{
     InputSettings, InputWriter, Inputs, InputsTail, RECOVERED, RUN, STATE, TURN, copy_inputs,
 };
 pub use journal::Journal;
-pub use lock::writing_process;
+pub use lock::{FolderLock, writing_process};
 pub use recovery::{Recovered, SegmentReport, read};
 pub use scan::{Scanned, Shown, Tail, TailKind, scan};
 pub use settings::{Durability, OnFailure, Settings};

@@ -4,8 +4,11 @@ use std::fmt;
 
 use taut_fix::FixError;
 use taut_io::IoError;
+use taut_journal::JournalError;
 use taut_sys::SysError;
 use taut_types::OrderId;
+
+use crate::journal::NotTaken;
 
 /// Why a venue cannot start or cannot go on. What a client does wrong is answered, not raised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +39,15 @@ pub enum VenueError {
         /// The system call and its error.
         error: SysError,
     },
+    /// The journal cannot be begun, read or written.
+    Journal(JournalError),
+    /// What the journal holds is no venue of this configuration.
+    NotTaken {
+        /// Where: a frame of the journal.
+        frame: u64,
+        /// Why.
+        why: NotTaken,
+    },
     /// The kernel took no datagram for so long that the feed cannot be kept whole.
     FeedBlocked {
         /// Which channel.
@@ -60,6 +72,8 @@ impl fmt::Display for VenueError {
             Self::Socket { thing, error } => {
                 write!(f, "{thing}: {error}: check the address, the interface and the limits")
             }
+            Self::Journal(error) => write!(f, "the journal: {error}"),
+            Self::NotTaken { frame, why } => write!(f, "the journal, frame {frame}: {why}"),
             Self::FeedBlocked { thing } => write!(
                 f,
                 "{thing}: the kernel takes no datagram: check the interface and its send buffer"

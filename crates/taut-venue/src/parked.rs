@@ -29,6 +29,11 @@ impl Parked {
         self.links.push((client, link));
     }
 
+    /// The session of a client that is away.
+    pub fn link(&mut self, client: CompId) -> Option<&mut Link<MemoryStore>> {
+        self.links.iter_mut().find(|(other, _)| *other == client).map(|(_, link)| link)
+    }
+
     /// A client is back.
     pub fn take(&mut self, client: CompId) -> Option<Link<MemoryStore>> {
         let at = self.links.iter().position(|(other, _)| *other == client)?;

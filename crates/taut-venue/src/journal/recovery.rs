@@ -1,0 +1,175 @@
+//! The folder of a journal: what the start before has left, and where this one writes.
+
+use std::path::{Path, PathBuf};
+
+use taut_journal::{FolderLock, InputReader, InputSettings, InputWriter, Inputs, JournalError};
+use taut_sys::SysError;
+use taut_types::Nanos;
+
+use super::bytes::{Put, Take};
+use super::input::{IMAGE, IMAGE_END};
+use super::sequencer::JournalKeeper;
+
+/// A part of an image: a small part of a segment.
+const PART_BYTES: usize = 16 << 10;
+
+/// How a venue's journal is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JournalSettings {
+    /// The size of a segment's file: at least 64 KiB. Two are in memory.
+    pub segment_bytes: usize,
+}
+
+impl Default for JournalSettings {
+    fn default() -> Self {
+        Self { segment_bytes: 64 << 20 }
+    }
+}
+
+/// What a venue took up from its journal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Recovered {
+    /// How many starts there were before.
+    pub starts: u32,
+    /// Inputs that were executed once more.
+    pub inputs: u64,
+    /// Orders that are open, of clients.
+    pub open_orders: usize,
+    /// Clients that are known.
+    pub clients: usize,
+    /// The venue before this one stopped in order.
+    pub was_stopped: bool,
+}
+
+/// A venue's journal, before the venue takes it up.
+#[derive(Debug)]
+pub struct VenueJournal {
+    folder: PathBuf,
+    settings: JournalSettings,
+    /// The start whose journal is taken up; 0 where there is none.
+    epoch: u32,
+    /// What the venue had come to when it began.
+    image: Vec<u8>,
+    /// Behind the image.
+    inputs: Option<InputReader>,
+    _lock: FolderLock,
+}
+
+impl VenueJournal {
+    /// Opens the journal in this folder, which is made if it is not there.
+    ///
+    /// # Errors
+    /// Another process has it; a file cannot be read, or has damage that no power cut makes, with
+    /// its place.
+    pub fn open(folder: &Path, settings: JournalSettings) -> Result<Self, JournalError> {
+        let lock = FolderLock::take(folder)?;
+        let mut epochs = epochs(folder)?;
+        epochs.sort_unstable();
+        let folder = folder.to_owned();
+        let mut journal =
+            Self { folder, settings, epoch: 0, image: Vec::new(), inputs: None, _lock: lock };
+        // A start that was killed before its image was whole has done nothing.
+        for epoch in epochs.into_iter().rev() {
+            let Ok(mut reader) = InputReader::open(&epoch_folder(&journal.folder, epoch)) else {
+                continue;
+            };
+            if let Some(image) = read_image(&mut reader)? {
+                (journal.epoch, journal.image, journal.inputs) = (epoch, image, Some(reader));
+                break;
+            }
+        }
+        Ok(journal)
+    }
+
+    /// The stream of the feed that the venue goes on with: a follower sees no gap.
+    #[must_use]
+    pub fn stream_id(&self) -> Option<u32> {
+        Take(&self.image).u32()
+    }
+
+    /// What the venue had come to, behind the stream; nothing where this is the first start.
+    pub(crate) fn image(&self) -> Option<Take<'_>> {
+        let mut take = Take(&self.image);
+        take.u32()?;
+        Some(take)
+    }
+
+    /// What it was given since.
+    pub(crate) const fn inputs(&mut self) -> Option<&mut InputReader> {
+        self.inputs.as_mut()
+    }
+
+    /// How many starts there were before.
+    pub(crate) const fn starts(&self) -> u32 {
+        self.epoch
+    }
+
+    /// Begins this start's journal with an image of what the venue has come to.
+    pub(crate) fn begin(
+        mut self,
+        now: Nanos,
+        stream_id: u32,
+        image: &Put,
+    ) -> Result<(InputWriter, JournalKeeper), JournalError> {
+        self.inputs = None;
+        let next = self.epoch + 1;
+        let folder = epoch_folder(&self.folder, next);
+        // What a start that was killed at once has left.
+        let _ = std::fs::remove_dir_all(&folder);
+        let settings = InputSettings { segment_bytes: self.settings.segment_bytes };
+        let Inputs { mut writer, mut keeper } = Inputs::create(&folder, settings)?;
+        keeper.turn()?;
+        let mut append = |kind: u16, bytes: &[u8]| match writer.append(kind, now, bytes) {
+            Err(JournalError::Full { .. }) => {
+                keeper.turn()?;
+                writer.append(kind, now, bytes)
+            }
+            appended => appended,
+        };
+        append(IMAGE, &stream_id.to_le_bytes())?;
+        for part in image.0.chunks(PART_BYTES) {
+            append(IMAGE, part)?;
+        }
+        let length = (size_of::<u32>() + image.0.len()) as u64;
+        append(IMAGE_END, &length.to_le_bytes())?;
+        keeper.turn()?;
+        // The start before stays, for who wants to look; those before it are not needed.
+        let old = epochs(&self.folder)?;
+        let old = old.into_iter().filter(|epoch| *epoch != next && *epoch != self.epoch);
+        let old = old.map(|epoch| epoch_folder(&self.folder, epoch)).collect();
+        Ok((writer, JournalKeeper { keeper, old, lock: self._lock }))
+    }
+}
+
+fn epoch_folder(folder: &Path, epoch: u32) -> PathBuf {
+    folder.join(format!("epoch-{epoch:08}"))
+}
+
+/// The starts that have a folder.
+fn epochs(folder: &Path) -> Result<Vec<u32>, JournalError> {
+    let failed = |error: &std::io::Error| {
+        let errno = error.raw_os_error().unwrap_or(0);
+        JournalError::Folder(SysError::from_errno("read the folder", errno))
+    };
+    let entries = std::fs::read_dir(folder).map_err(|error| failed(&error))?;
+    let number = |entry: std::io::Result<std::fs::DirEntry>| {
+        let name = entry.ok()?.file_name();
+        name.to_str()?.strip_prefix("epoch-")?.parse::<u32>().ok()
+    };
+    Ok(entries.filter_map(number).collect())
+}
+
+/// The image at the start of a journal; nothing where it is not whole.
+fn read_image(reader: &mut InputReader) -> Result<Option<Vec<u8>>, JournalError> {
+    let mut image = Vec::new();
+    while let Some(frame) = reader.next_frame()? {
+        match frame.kind {
+            IMAGE => image.extend_from_slice(frame.bytes),
+            IMAGE_END if frame.bytes == (image.len() as u64).to_le_bytes() => {
+                return Ok(Some(image));
+            }
+            _ => return Ok(None),
+        }
+    }
+    Ok(None)
+}
