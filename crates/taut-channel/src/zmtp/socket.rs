@@ -193,11 +193,10 @@ impl ZmtpSocketEnd {
         now: Nanos,
         parts: &[&[u8]],
     ) -> Result<(), ZmtpError> {
-        self.core.send(parts)?;
-        for index in 0..self.links.len() {
-            self.flush(io, now, index);
+        if let Some(to) = self.core.send(parts)? {
+            self.flush(io, now, to.index());
+            self.follow(io);
         }
-        self.follow(io);
         Ok(())
     }
 
@@ -249,7 +248,9 @@ impl ZmtpSocketEnd {
 
     fn look<K: Kernel>(&mut self, io: &mut Io<K>, now: Nanos) {
         self.look_at = now + LOOK_EVERY;
-        for at in 0..self.endpoints.len() {
+        // One that is closed makes no more connections.
+        let endpoints = if self.linger_until.is_none() { self.endpoints.len() } else { 0 };
+        for at in 0..endpoints {
             self.endpoints[at].transport.work(io, now);
             while let Some(stream) = self.endpoints[at].transport.next_stream() {
                 self.begin(io, now, at, stream);

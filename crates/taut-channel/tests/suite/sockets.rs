@@ -143,7 +143,7 @@ fn one_socket_at_several_places_connects_again_and_sends_what_waits_before_it_cl
         push.connect(monotonic(), at).expect("a place");
         connect(&mut push, &mut pull);
         let body = vec![7; 1 << 20];
-        push.send(monotonic(), &[&body; 5]).expect("room");
+        push.send(monotonic(), &[body.as_slice(); 5]).expect("room");
         let is_network = at.starts_with("tcp");
         assert!(is_network || push.waiting_count() > 0, "more than the kernel takes at once");
         push.close(monotonic(), Nanos::from_secs(9));

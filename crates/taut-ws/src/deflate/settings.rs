@@ -14,7 +14,9 @@ const LIBRARY_WINDOW_BITS_MIN: u8 = 9;
 /// what both agreed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeflateParameters {
-    /// The server compresses each message by itself: its client needs no memory of earlier ones.
+    /// The server compresses each message by itself: its client needs no memory of earlier ones. It
+    /// costs the server 200,000 instructions a message, which clears what it knows, and small
+    /// messages hardly become shorter.
     pub server_no_context_takeover: bool,
     /// The client does.
     pub client_no_context_takeover: bool,

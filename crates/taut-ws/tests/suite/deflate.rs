@@ -28,7 +28,7 @@ fn open(role: Role) -> Connection {
 
 /// Words of 40 bytes out of a few, so that a match reaches back as far as any window lets it.
 fn words(random: &mut Random, count: usize) -> Vec<u8> {
-    let word = |number: u64| (0..40).map(move |at| (number * 7919 + at * 104_729 >> 3) as u8);
+    let word = |number: u64| (0..40).map(move |at| ((number * 7919 + at * 104_729) >> 3) as u8);
     (0..count).flat_map(|_| word(random.below(40))).collect()
 }
 

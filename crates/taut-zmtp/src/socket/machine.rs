@@ -175,24 +175,24 @@ impl Socket {
         }
     }
 
-    /// Queues a message for the peer that it goes to.
+    /// Queues a message for the peer that it goes to; which that is, or nobody where it is dropped.
     ///
     /// # Errors
     /// [`Limit::HighWaterMark`]: try again later, nothing was taken. [`Misuse::Turn`] of a REQ that
     /// was not answered and of a REP that was not asked. [`Misuse::Unroutable`] of a ROUTER that
     /// must say so. No parts, or a ROUTER's without one behind the routing id. A PULL sends nothing.
-    pub fn send(&mut self, parts: &[&[u8]]) -> Result<(), ZmtpError> {
+    pub fn send(&mut self, parts: &[&[u8]]) -> Result<Option<LinkId>, ZmtpError> {
         self.give_back();
         let next = step(self.turn, Act::Send, self.config.is_req_relaxed && self.is_req());
         match self.rules.outgoing {
-            Outgoing::Nowhere => return Err(ZmtpError::Misuse(Misuse::SocketType)),
-            _ if parts.is_empty() => return Err(ZmtpError::Misuse(Misuse::EmptyMessage)),
+            Outgoing::Nowhere => Err(ZmtpError::Misuse(Misuse::SocketType)),
+            _ if parts.is_empty() => Err(ZmtpError::Misuse(Misuse::EmptyMessage)),
             Outgoing::InTurn => {
                 let next = next.ok_or(ZmtpError::Misuse(Misuse::Turn))?;
                 let full = ZmtpError::Limit(Limit::HighWaterMark);
                 let index = self.next_with_room().ok_or(full)?;
-                self.send_to(index, parts);
                 self.turn = next;
+                Ok(self.send_to(index, parts))
             }
             Outgoing::ByRoutingId => {
                 let Some((id, parts)) = parts.split_first().filter(|(_, rest)| !rest.is_empty())
@@ -200,15 +200,14 @@ impl Socket {
                     return Err(ZmtpError::Misuse(Misuse::EmptyMessage));
                 };
                 let index = self.index_of(id);
-                self.send_or_drop(index, parts, self.config.is_router_mandatory)?;
+                self.send_or_drop(index, parts, self.config.is_router_mandatory)
             }
             Outgoing::ToAsker => {
                 self.turn = next.ok_or(ZmtpError::Misuse(Misuse::Turn))?;
                 let asker = self.other.take().filter(|id| self.link(*id).is_some());
-                self.send_or_drop(asker.map(LinkId::index), parts, false)?;
+                self.send_or_drop(asker.map(LinkId::index), parts, false)
             }
         }
-        Ok(())
     }
 
     /// The next message, whose parts are lent until the next call; nothing when none has come.
@@ -505,14 +504,13 @@ impl Socket {
         index: Option<usize>,
         parts: &[&[u8]],
         is_mandatory: bool,
-    ) -> Result<(), ZmtpError> {
+    ) -> Result<Option<LinkId>, ZmtpError> {
         let link = index.and_then(|index| self.links.get(index)?.link.as_ref());
         let (hwm, bytes_max) = (self.config.send_hwm, self.config.queue_bytes_max);
         match (index, link) {
             (Some(index), Some(link)) if link.is_up() => {
                 if link.has_room(hwm, bytes_max) {
-                    self.send_to(index, parts);
-                    return Ok(());
+                    return Ok(self.send_to(index, parts));
                 }
                 if is_mandatory {
                     return Err(ZmtpError::Limit(Limit::HighWaterMark));
@@ -522,17 +520,18 @@ impl Socket {
             _ if is_mandatory => return Err(ZmtpError::Misuse(Misuse::Unroutable)),
             _ => self.counters.unroutable += 1,
         }
-        Ok(())
+        Ok(None)
     }
 
-    fn send_to(&mut self, index: usize, parts: &[&[u8]]) {
+    fn send_to(&mut self, index: usize, parts: &[&[u8]]) -> Option<LinkId> {
         self.counters.sent += 1;
-        let Some(slot) = self.links.get_mut(index) else { return };
-        let Some(link) = slot.link.as_mut() else { return };
+        let slot = self.links.get_mut(index)?;
+        let id = LinkId { index: index as u32, generation: slot.generation };
+        let link = slot.link.as_mut()?;
         let parts = parts.iter().copied();
         match (self.rules.outgoing, self.rules.incoming) {
             (_, Incoming::FromAsked) => {
-                self.other = Some(LinkId { index: index as u32, generation: slot.generation });
+                self.other = Some(id);
                 self.number = self.number.wrapping_add(1);
                 let number = self.number.to_be_bytes();
                 let number = self.config.correlates_req.then_some(&number[..]);
@@ -545,6 +544,7 @@ impl Socket {
             (Outgoing::ToAsker, _) => link.send(self.envelope.parts().chain(parts)),
             _ => link.send(parts),
         }
+        Some(id)
     }
 
     /// The peer whose message is next, and what of it is an envelope: parts and bytes.

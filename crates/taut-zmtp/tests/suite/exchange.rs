@@ -121,7 +121,7 @@ impl Net {
 
     fn send(&mut self, at: usize, parts: &[&str]) -> Result<(), ZmtpError> {
         let parts: Vec<&[u8]> = parts.iter().map(|part| part.as_bytes()).collect();
-        let sent = self.sockets[at].send(&parts);
+        let sent = self.sockets[at].send(&parts).map(drop);
         self.run();
         sent
     }
@@ -350,8 +350,8 @@ fn router_mandatory_says_that_it_cannot_deliver_and_that_there_is_no_room() {
     assert_eq!(net.send(router, &["one", "x"]), Ok(()));
     // Nothing is passed on: two wait, and a third has no room.
     let parts: [&[u8]; 2] = [b"one", b"y"];
-    assert_eq!(net.sockets[router].send(&parts), Ok(()));
-    assert_eq!(net.sockets[router].send(&parts), Ok(()));
+    assert!(net.sockets[router].send(&parts).is_ok());
+    assert!(net.sockets[router].send(&parts).is_ok());
     assert_eq!(net.sockets[router].send(&parts), Err(FULL));
     assert_eq!(net.sockets[router].waiting_count(), 2);
     net.run();
