@@ -328,8 +328,8 @@ impl Exchange {
         }
     }
 
-    /// Runs a command of an input, and writes its reports. Everybody hears of it at the input's end:
-    /// [`finish`](Self::finish).
+    /// Runs a command of an input, and writes its reports. Everybody hears of it at the input's
+    /// end: [`finish`](Self::finish).
     pub(crate) fn execute(
         &mut self,
         now: Now,
@@ -357,8 +357,11 @@ impl Exchange {
                 ..
             } = *event
             {
-                self.player.on_fill(place, maker, maker_remaining);
-                self.player.on_fill(place, taker, taker_remaining);
+                // Once more they are another flow's orders: the one before this one's.
+                if !self.publisher.lines.is_muted {
+                    self.player.on_fill(place, maker, maker_remaining);
+                    self.player.on_fill(place, taker, taker_remaining);
+                }
                 self.counters.fills +=
                     u64::from(maker_owner != FLOW) + u64::from(taker_owner != FLOW);
             }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use taut_journal::{FolderLock, InputReader, InputSettings, InputWriter, Inputs, JournalError};
+use taut_journal::{FolderLock, Journal, JournalError, Reader, Settings, Writer};
 use taut_sys::SysError;
 use taut_types::Nanos;
 
@@ -51,7 +51,7 @@ pub struct VenueJournal {
     /// What the venue had come to when it began.
     image: Vec<u8>,
     /// Behind the image.
-    inputs: Option<InputReader>,
+    inputs: Option<Reader>,
     _lock: FolderLock,
 }
 
@@ -70,7 +70,7 @@ impl VenueJournal {
             Self { folder, settings, epoch: 0, image: Vec::new(), inputs: None, _lock: lock };
         // A start that was killed before its image was whole has done nothing.
         for epoch in epochs.into_iter().rev() {
-            let Ok(mut reader) = InputReader::open(&epoch_folder(&journal.folder, epoch)) else {
+            let Ok(mut reader) = Reader::open(&epoch_folder(&journal.folder, epoch)) else {
                 continue;
             };
             if let Some(image) = read_image(&mut reader)? {
@@ -95,7 +95,7 @@ impl VenueJournal {
     }
 
     /// What it was given since.
-    pub(crate) const fn inputs(&mut self) -> Option<&mut InputReader> {
+    pub(crate) const fn inputs(&mut self) -> Option<&mut Reader> {
         self.inputs.as_mut()
     }
 
@@ -110,19 +110,21 @@ impl VenueJournal {
         now: Nanos,
         stream_id: u32,
         image: &Put,
-    ) -> Result<(InputWriter, JournalKeeper), JournalError> {
+    ) -> Result<(Writer, JournalKeeper), JournalError> {
         self.inputs = None;
         let next = self.epoch + 1;
         let folder = epoch_folder(&self.folder, next);
         // What a start that was killed at once has left.
         let _ = std::fs::remove_dir_all(&folder);
-        let settings = InputSettings { segment_bytes: self.settings.segment_bytes };
-        let Inputs { mut writer, mut keeper } = Inputs::create(&folder, settings)?;
+        let segment_bytes = self.settings.segment_bytes;
+        let settings = Settings { segment_bytes, ..Settings::of_recording() };
+        let Journal { mut writer, housekeeper: mut keeper, .. } =
+            Journal::begin(&folder, settings, None)?;
         keeper.turn()?;
-        let mut append = |kind: u16, bytes: &[u8]| match writer.append(kind, now, bytes) {
+        let mut append = |kind: u16, bytes: &[u8]| match writer.record(kind, now, bytes) {
             Err(JournalError::Full { .. }) => {
                 keeper.turn()?;
-                writer.append(kind, now, bytes)
+                writer.record(kind, now, bytes)
             }
             appended => appended,
         };
@@ -160,7 +162,7 @@ fn epochs(folder: &Path) -> Result<Vec<u32>, JournalError> {
 }
 
 /// The image at the start of a journal; nothing where it is not whole.
-fn read_image(reader: &mut InputReader) -> Result<Option<Vec<u8>>, JournalError> {
+fn read_image(reader: &mut Reader) -> Result<Option<Vec<u8>>, JournalError> {
     let mut image = Vec::new();
     while let Some(frame) = reader.next_frame()? {
         match frame.kind {

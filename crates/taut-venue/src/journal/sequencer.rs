@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use taut_fix::{Event, Now, Received};
-use taut_journal::{FolderLock, InputKeeper, InputWriter, JournalError};
+use taut_journal::{FolderLock, Housekeeper, JournalError, Writer};
 use taut_sys::{monotonic, yield_cpu};
 use taut_types::Nanos;
 
@@ -18,7 +18,7 @@ const PATIENCE: Nanos = Nanos::from_secs(2);
 /// Writes inputs down, on the venue's thread.
 #[derive(Debug)]
 pub struct Sequencer {
-    writer: InputWriter,
+    writer: Writer,
     entry: Put,
     /// The first report of this input to each client.
     told: Vec<Told>,
@@ -28,7 +28,7 @@ pub struct Sequencer {
 }
 
 impl Sequencer {
-    pub fn new(writer: InputWriter) -> Self {
+    pub fn new(writer: Writer) -> Self {
         Self {
             writer,
             entry: Put(Vec::with_capacity(4_096)),
@@ -68,7 +68,7 @@ impl Sequencer {
             if matches!(input, Input::Message { .. }) { &self.message } else { &[] };
         let kind = input.encode(&mut self.entry, now.utc, &self.told, message);
         self.told.clear();
-        match self.writer.append(kind, now.mono, &self.entry.0) {
+        match self.writer.record(kind, now.mono, &self.entry.0) {
             Ok(_) => Ok(()),
             Err(JournalError::Full { .. }) => self.append_late(kind, now.mono),
             Err(error) => Err(VenueError::Journal(error)),
@@ -80,7 +80,7 @@ impl Sequencer {
     fn append_late(&mut self, kind: u16, at: Nanos) -> Result<(), VenueError> {
         let due = monotonic() + PATIENCE;
         loop {
-            match self.writer.append(kind, at, &self.entry.0) {
+            match self.writer.record(kind, at, &self.entry.0) {
                 Err(JournalError::Full { .. }) if monotonic() < due => yield_cpu(),
                 appended => return appended.map(drop).map_err(VenueError::Journal),
             }
@@ -91,7 +91,7 @@ impl Sequencer {
 /// Makes the journal's segments ahead, on another thread than the venue's.
 #[derive(Debug)]
 pub struct JournalKeeper {
-    pub(super) keeper: InputKeeper,
+    pub(super) keeper: Housekeeper,
     /// Journals of earlier starts, which nobody needs any more.
     pub(super) old: Vec<PathBuf>,
     /// Nobody else takes this journal up while it is written.
@@ -110,6 +110,6 @@ impl JournalKeeper {
             // One that stays is found at the next start.
             let _ = std::fs::remove_dir_all(folder);
         }
-        self.keeper.turn()
+        self.keeper.turn().map(drop)
     }
 }

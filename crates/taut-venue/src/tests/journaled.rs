@@ -84,6 +84,10 @@ fn ask(random: &mut impl Draw, client: &mut Client, now: Now, next_id: &mut u64)
     }
 }
 
+fn has_type(answer: &Answer, exec_type: ExecType) -> bool {
+    matches!(answer, Answer::Report(report) if report.exec_type == exec_type)
+}
+
 /// What a client has been told, without the numbers of questions: each ExecID once.
 fn executions(client: &Client) -> BTreeMap<u64, Answer> {
     let reports = client.reports.iter().filter(|it| matches!(it, Answer::Report(_)));
@@ -307,7 +311,7 @@ fn clients_that_were_connected_are_gone_and_hear_that_their_orders_are() {
     let mut client = Client::resume(rig.orders_at, session, rig.now);
     rig.advance(Nanos::from_millis(2));
     rig.until(&mut client, |client| client.reports.len() == 3);
-    let is_end = |answer: &Answer| matches!(answer, Answer::Report(report) if report.exec_type == ExecType::Canceled);
+    let is_end = |answer| has_type(answer, ExecType::Canceled);
     assert!(client.reports.iter().all(is_end), "{:?}", client.reports);
     assert!(client.duplicates.iter().all(|is_duplicate| *is_duplicate));
 }
@@ -363,8 +367,8 @@ fn a_sweep_whose_reports_are_more_than_a_write_leaves_whole() {
     taker.order(rig.now, &limit(1, Side::Sell, 200, "100.00"));
     rig.until(&mut taker, |taker| taker.reports.len() == 201);
     rig.until(&mut client, |client| client.reports.len() == 400);
-    let is_fill = |answer: &&Answer| matches!(answer, Answer::Report(report) if report.exec_type == ExecType::Trade);
-    assert_eq!(client.reports.iter().filter(is_fill).count(), 200);
+    let fills = client.reports.iter().filter(|answer| has_type(answer, ExecType::Trade));
+    assert_eq!(fills.count(), 200);
     let before = rig.now;
     drop(rig);
     let (mut rig, recovered) = Rig::journaled(&lasting(), Flow::None, folder.path(), before);
