@@ -6,7 +6,7 @@ use taut_io::IoError;
 use taut_sys::SysError;
 
 use crate::certificate::CertificateFault;
-use crate::proxy::ProxyFault;
+use crate::proxy_fault::ProxyFault;
 
 /// Why a driver did not succeed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

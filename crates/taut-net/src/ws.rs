@@ -34,7 +34,8 @@ use taut_types::Nanos;
 use taut_ws::{CloseCode, Closed, Connection, Event, Handled, Outbox, State, WsCounters, WsError};
 
 use crate::error::NetError;
-use crate::proxy::{ProxyFault, Tunnel};
+use crate::proxy::Tunnel;
+use crate::proxy_fault::ProxyFault;
 use crate::resolve::MARK;
 use crate::tls::{TlsClientConfig, TlsEvent, TlsServerConfig, TlsStream};
 use crate::ws::transport::Transport;

@@ -62,8 +62,8 @@ pub struct FrameHeader {
 
 impl FrameHeader {
     /// Reads the header at the start of these bytes, with its length: `None` when more are needed.
-    /// What is wrong is found with the first byte that shows it. `role` is who reads, `reserved` the
-    /// bits that no frame may have.
+    /// What is wrong is found with the first byte that shows it. `role` is who reads, `reserved`
+    /// the bits that no frame may have.
     ///
     /// # Errors
     /// A rule of 5.1, 5.2 or 5.5 is broken.

@@ -44,13 +44,13 @@
 //! before it comes. Pongs to a peer that does not read are skipped but for the newest.
 //!
 //! **Compression** (permessage-deflate, RFC 7692) is off unless [`WsConfig::deflate`] says how. A
-//! client's offers are tried in order ([`ClientRequest::deflate`]), an answer that is to none of them
-//! ends the handshake. What a compressed message says is bounded as any other's: not a byte beyond
-//! [`WsConfig::message_bytes_max`] is inflated. Each direction takes its memory with its first
-//! compressed message ([`Deflate`]), and allocates nothing after it. A message that stands by itself
-//! and becomes no shorter is sent as it is, and so is one below [`Deflate::threshold_bytes`]. The
-//! receiving window is 32 KiB in any case: a peer that refers further back than it agreed to is not
-//! told apart. Text is checked as it is inflated.
+//! client's offers are tried in order ([`ClientRequest::deflate`]), an answer that is to none of
+//! them ends the handshake. What a compressed message says is bounded as any other's: not a byte
+//! beyond [`WsConfig::message_bytes_max`] is inflated. Each direction takes its memory with its
+//! first compressed message ([`Deflate`]), and allocates nothing after it. A message that stands by
+//! itself and becomes no shorter is sent as it is, and so is one below
+//! [`Deflate::threshold_bytes`]. The receiving window is 32 KiB in any case: a peer that refers
+//! further back than it agreed to is not told apart. Text is checked as it is inflated.
 //!
 //! **Not here**: other extensions; a frame with a reserved bit closes with 1002. Redirections and
 //! HTTP authentication are the caller's: it sees the status, the `Location` and the first bytes of

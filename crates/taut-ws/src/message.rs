@@ -14,7 +14,8 @@ pub struct Message {
 }
 
 impl Message {
-    /// `spare_bytes` is how large the memory is at the least: the handshake's head lies there first.
+    /// `spare_bytes` is how large the memory is at the least: the handshake's head lies there
+    /// first.
     pub fn new(bytes_max: usize, spare_bytes: usize) -> Self {
         Self { bytes: alloc::vec![0; spare_bytes], filled: 0, bytes_max, spare_bytes }
     }

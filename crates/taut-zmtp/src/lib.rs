@@ -1,7 +1,7 @@
 //! ZMTP 3.1, ZeroMQ's wire: every stable type of socket, with NULL, PLAIN and CURVE.
 //!
-//! The crate is pure: bytes, time and randomness go in, events and bytes come out. A connection, and
-//! three sockets over it:
+//! The crate is pure: bytes, time and randomness go in, events and bytes come out. A connection,
+//! and three sockets over it:
 //!
 //! - [`Connection`]: greeting, handshake, frames, commands and heartbeats of one peer, a table of
 //!   states and inputs. Peers of ZMTP 3.0 are spoken to in their form; older ones are refused.
@@ -55,15 +55,16 @@
 //! | REQ | one peer in turn | try again | the peer that was asked | an empty part |
 //! | REP | who asked | dropped, counted | all in turn | the asker's envelope |
 //! | DEALER | one peer in turn | try again | all in turn | |
-//! | ROUTER | the peer that the first part names | dropped, counted; or an error | all in turn | who sent it |
+//! | ROUTER | the peer that its first part names | dropped, counted | all in turn | who sent it |
 //! | PUSH | one peer in turn | try again | | |
 //! | PULL | | | all in turn | |
 //! | PAIR | the one peer | try again | the one peer | |
 //!
-//! REQ and REP take turns: a question, an answer ([`Misuse::Turn`] otherwise). Only peers whose
-//! handshake is over are sent to, as with libzmq's `ZMQ_IMMEDIATE`. Two things differ: a ROUTER
-//! closes the second connection of a routing id, where libzmq leaves it open and deaf, so that its
-//! peer tries again; and a REQ whose answerer has left says so ([`Socket::is_answer_lost`]).
+//! A ROUTER that is mandatory has an error instead of a drop. REQ and REP take turns: a question,
+//! an answer ([`Misuse::Turn`] otherwise). Only peers whose handshake is over are sent to, as with
+//! libzmq's `ZMQ_IMMEDIATE`. Two things differ: a ROUTER closes the second connection of a routing
+//! id, where libzmq leaves it open and deaf, so that its peer tries again; and a REQ whose answerer
+//! has left says so ([`Socket::is_answer_lost`]).
 //!
 //! **Strangers**: before its handshake is over a peer can make us keep one frame of 4 KiB
 //! ([`HANDSHAKE_FRAME_BYTES_MAX`]) and has five seconds. Later its subscriptions are bounded in
@@ -71,7 +72,7 @@
 //!
 //! Memory is allocated when a socket is built, a peer is added or a subscription is new; messages
 //! allocate nothing. Sources: RFC 23 (ZMTP 3.0), 37 (ZMTP 3.1), 24 (PLAIN), 25 and 26 (CURVE), 28
-//! and 29 (patterns), 32 (Z85) of ZeroMQ; RFC 27 (ZAP) is not implemented, accounts and keys are
+//! to 31 (patterns), 32 (Z85) of ZeroMQ; RFC 27 (ZAP) is not implemented, accounts and keys are
 //! listed in [`Security`] instead.
 #![no_std]
 #![forbid(unsafe_code)]

@@ -1,5 +1,5 @@
-//! The sockets that exchange messages with their peers: REQ, REP, DEALER, ROUTER, PAIR, and PUSH and
-//! PULL.
+//! The sockets that exchange messages with their peers: REQ, REP, DEALER, ROUTER, PAIR, and PUSH
+//! and PULL.
 
 pub mod config;
 pub mod envelope;

@@ -29,8 +29,10 @@ const QUEUED_BYTES_MAX: usize = 192 << 20;
 const WIRES_BYTES_MAX: usize = 64 << 20;
 /// Up to so many connections are simply read; of more, those that the loop told of.
 const READ_ALL_MAX: usize = 2;
-/// The scheme of sockets within the process.
+/// The scheme of sockets within the process, and what their names begin with, behind which stands
+/// the process.
 const INPROC: &str = "inproc://";
+const INPROC_NAMES: &str = "@taut.inproc.";
 
 /// A ZeroMQ socket on a loop of the caller's: bound to any number of places, connected to any
 /// number, each with the security that its URI names. See [`ZmtpSocket`](crate::ZmtpSocket).
@@ -489,15 +491,16 @@ impl ZmtpSocketEnd {
 fn place_of(text: &str) -> Result<(ZmtpUri, bool), ChannelError> {
     if let Some(name) = text.strip_prefix(INPROC) {
         let (name, query) = name.split_once('?').unwrap_or((name, ""));
-        let name = format!("@taut.inproc.{}.{name}", std::process::id());
+        let name = format!("{INPROC_NAMES}{}.{name}", std::process::id());
         let uri = ZmtpUri::unix(&format!("{name}?{query}")).map_err(ChannelError::Place)?;
         return Ok((uri, true));
     }
     match text.parse::<ChannelUri>() {
         Ok(ChannelUri::Zmtp(uri)) => {
             // A place in memory is written with its own scheme.
-            let is_inproc = matches!(&uri.address, ZmtpAddress::Unix(path) if path.starts_with("@taut.inproc."));
-            if is_inproc {
+            if let ZmtpAddress::Unix(path) = &uri.address
+                && path.starts_with(INPROC_NAMES)
+            {
                 let remedy = "write inproc://NAME";
                 return Err(ChannelError::Unsupported { what: "this name", remedy });
             }

@@ -29,8 +29,8 @@ pub struct Arguments {
     /// A subprotocol to offer, the best first; several times for several.
     #[arg(long, value_name = "NAME")]
     protocol: Vec<String>,
-    /// Follow so many redirections (301, 302, 307, 308); none leads from wss:// to ws://, and headers
-    /// do not go along to another host.
+    /// Follow so many redirections (301, 302, 307, 308); none leads from wss:// to ws://, and
+    /// headers do not go along to another host.
     #[arg(long, value_name = "N", default_value_t = 0,
           value_parser = clap::value_parser!(u8).range(..=20))]
     redirects: u8,

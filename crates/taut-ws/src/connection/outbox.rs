@@ -155,8 +155,8 @@ impl Outbox {
         Ok(())
     }
 
-    /// Sends a part compressed, where that is agreed on; false when it is to be sent as it is: it is
-    /// short, or there is room for it only so.
+    /// Sends a part compressed, where that is agreed on; false when it is to be sent as it is: it
+    /// is short, or there is room for it only so.
     fn deflated(&mut self, opcode: Opcode, is_last: bool, bytes: &[u8]) -> Result<bool, WsError> {
         let is_first = opcode != Opcode::Continuation;
         let Some(deflating) = &mut self.deflating else { return Ok(false) };

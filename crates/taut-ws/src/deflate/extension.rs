@@ -1,4 +1,5 @@
-//! `Sec-WebSocket-Extensions` (RFC 6455, 9.1; RFC 7692, 5 and 7.1): offers in order, and the answer.
+//! `Sec-WebSocket-Extensions` (RFC 6455, 9.1; RFC 7692, 5 and 7.1): offers in order, and their
+//! answer.
 
 use crate::deflate::settings::DeflateParameters;
 use crate::error::HandshakeFault;
@@ -27,8 +28,8 @@ pub struct Written {
 pub type Parts = [&'static str; 7];
 
 impl Written {
-    /// Reads the parameters behind the extension's name: `None` when one is unknown, is there twice,
-    /// or has a value that it must not have (7.1).
+    /// Reads the parameters behind the extension's name: `None` when one is unknown, is there
+    /// twice, or has a value that it must not have (7.1).
     fn read<'a>(parameters: impl Iterator<Item = Parameter<'a>>) -> Option<Self> {
         let mut written = Self::default();
         for Parameter { name, value } in parameters {

@@ -45,7 +45,8 @@ impl DeflateParameters {
     }
 }
 
-/// Compression of messages, where the peer agrees ([`WsConfig::deflate`](crate::WsConfig::deflate)).
+/// Compression of messages, where the peer agrees: see
+/// [`WsConfig::deflate`](crate::WsConfig::deflate).
 ///
 /// Memory, beside that of messages and only once a compressed message passes in that direction:
 /// [`Deflate::sending_bytes_max`] to send, [`Deflate::RECEIVING_BYTES_MAX`] to receive. Neither
@@ -53,9 +54,9 @@ impl DeflateParameters {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deflate {
     /// A client offers these, behind those of its request
-    /// ([`ClientRequest::deflate`](crate::ClientRequest::deflate)). A server accepts the first offer
-    /// that it can keep, and asks for no more than these: it bounds its own window and context by
-    /// them, and its client's where the offer lets it.
+    /// ([`ClientRequest::deflate`](crate::ClientRequest::deflate)). A server accepts the first
+    /// offer that is well formed, and bounds its own window and context by these, and its client's
+    /// where the offer lets it.
     pub parameters: DeflateParameters,
     /// From 1, the fastest, to 9, the smallest.
     pub level: u8,
@@ -77,8 +78,8 @@ impl Default for Deflate {
 }
 
 impl Deflate {
-    /// What receiving compressed messages takes: a window of 32 KiB, whatever was agreed on, and the
-    /// tables of codes.
+    /// What receiving compressed messages takes: a window of 32 KiB, whatever was agreed on, and
+    /// the tables of codes.
     pub const RECEIVING_BYTES_MAX: usize = 56 << 10;
 
     /// What sending them takes, with these settings and a window of so many bits: twice the window,

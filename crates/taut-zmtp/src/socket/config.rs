@@ -11,7 +11,8 @@ pub struct SocketConfig {
     pub connection: ConnectionConfig,
     /// Messages that wait for one peer at most, until they are sent (`ZMQ_SNDHWM`).
     pub send_hwm: usize,
-    /// Messages of one peer that wait to be received at most (`ZMQ_RCVHWM`): beyond, it is not read.
+    /// Messages of one peer that wait to be received at most (`ZMQ_RCVHWM`): beyond, it is not
+    /// read.
     pub receive_hwm: usize,
     /// Bytes that wait for one peer at most, and of one; a message more may make it.
     pub queue_bytes_max: usize,

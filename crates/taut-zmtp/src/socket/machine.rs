@@ -180,7 +180,8 @@ impl Socket {
     /// # Errors
     /// [`Limit::HighWaterMark`]: try again later, nothing was taken. [`Misuse::Turn`] of a REQ that
     /// was not answered and of a REP that was not asked. [`Misuse::Unroutable`] of a ROUTER that
-    /// must say so. No parts, or a ROUTER's without one behind the routing id. A PULL sends nothing.
+    /// must say so. No parts, or a ROUTER's without one behind the routing id. A PULL sends
+    /// nothing.
     pub fn send(&mut self, parts: &[&[u8]]) -> Result<Option<LinkId>, ZmtpError> {
         self.give_back();
         let next = step(self.turn, Act::Send, self.config.is_req_relaxed && self.is_req());
@@ -309,7 +310,8 @@ impl Socket {
     /// Bytes of messages that wait both ways, of all peers, those that have left included.
     #[must_use]
     pub fn queued_bytes(&self) -> usize {
-        self.links.iter().filter_map(|slot| slot.link.as_ref()).map(|link| link.queued_bytes()).sum()
+        let links = self.links.iter().filter_map(|slot| slot.link.as_ref());
+        links.map(|link| link.queued_bytes()).sum()
     }
 
     /// Drops what waits both ways of the peer that has most of it here, and its connection, which

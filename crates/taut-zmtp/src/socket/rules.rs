@@ -4,11 +4,11 @@
 //! | socket | a message goes to | where that has no room | messages come from | with it |
 //! |---|---|---|---|---|
 //! | REQ | one peer in turn | try again | the peer that was asked | an empty part before it |
-//! | REP | who asked | dropped, counted | all peers in turn | the asker's envelope |
-//! | DEALER | one peer in turn | try again | all peers in turn | nothing |
-//! | ROUTER | the peer that its first part names | dropped, counted; or try again | all in turn | the peer's routing id as first part |
+//! | REP | who asked | dropped, counted | all in turn | the asker's envelope |
+//! | DEALER | one peer in turn | try again | all in turn | nothing |
+//! | ROUTER | the peer that its first part names | dropped, or try again | all in turn | who sent |
 //! | PUSH | one peer in turn | try again | - | nothing |
-//! | PULL | - | - | all peers in turn | nothing |
+//! | PULL | - | - | all in turn | nothing |
 //! | PAIR | the one peer | try again | the one peer | nothing |
 
 use crate::socket_type::SocketType;

@@ -1,4 +1,5 @@
-//! Sockets that exchange messages (RFC 28, 30, 31), by the names of what libzmq's own tests look at.
+//! Sockets that exchange messages (RFC 28, 30, 31), by the names of what libzmq's own tests look
+//! at.
 
 use taut_testkit::{Draw, for_each_seed};
 use taut_types::Nanos;
