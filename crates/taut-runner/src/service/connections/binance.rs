@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use taut_fix_engine::TlsSettings;
+use taut_fix_engine::{TlsNames, TlsSettings};
 use taut_gateway::{
     BinanceFix, BinanceOrderSettings, BinanceWs, CopiedVenue, FeedInput, FeedStreams,
     SecondConnection, SnapshotLimits, StreamAddress, SymbolStreams, Transport,
@@ -331,7 +331,8 @@ impl BinanceKeys {
             let roots = ca.map(Path::to_path_buf);
             let trusted = roots.or_else(|| system_roots().map(Path::to_path_buf));
             let (config, trusted) = (trust(ca, &[])?, trusted.unwrap_or_default());
-            Ok(TlsSettings { config, server_name: None, trusted })
+            let keys = TlsNames { ca: "binance.ca", server_name: None, certificate: None };
+            Ok(TlsSettings { config, server_name: None, trusted, keys })
         };
         let tls = self.fix_tls.then(tls).transpose()?;
         Ok((CopiedVenue::Binance { credentials: credentials.build()?, tls }, FIX_SERVER))
