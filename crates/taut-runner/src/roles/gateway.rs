@@ -16,9 +16,9 @@ use taut_gateway::{
 use taut_io::{EpollKernel, TapedKernel};
 use taut_ipc::{Region, Segment};
 use taut_journal::InputSettings;
-use taut_market_data::{AnyFeed, FeedHandler};
 use taut_market_data::binance::{BinanceConfig, BinanceFeed};
 use taut_market_data::native::{NativeConfig, NativeFeed};
+use taut_market_data::{AnyFeed, FeedHandler};
 use taut_sys::{
     Address, Clock, DatagramOptions, Doorbell, MAPPING_WORDS, Socket, TickMapping, Wait, Waiter,
 };
