@@ -1,4 +1,4 @@
-//! The journal of inputs: what an entry costs the thread whose inputs they are, open loop, beside a
+//! A recording: what an entry costs the thread whose inputs they are, open loop, beside a
 //! copy of the same bytes.
 
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use clap::Args;
-use taut_journal::{InputSettings, Inputs, TURN};
+use taut_journal::{Journal, Settings, TURN};
 use taut_lat::{Recorder, View, new_words};
 use taut_report::Failure;
 use taut_report::terminal::print;
@@ -45,8 +45,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             std::hint::black_box(&room);
         }
     });
-    let inputs = Inputs::create(folder, InputSettings::default());
-    let Inputs { mut writer, mut keeper } = inputs.map_err(|error| failed(&error))?;
+    let journal = Journal::begin(folder, Settings::of_recording(), None);
+    let Journal { mut writer, housekeeper: mut keeper, .. } =
+        journal.map_err(|error| failed(&error))?;
     keeper.turn().map_err(|error| failed(&error))?;
     let (stop, stopped) = mpsc::channel::<()>();
     let keeper = thread::spawn(move || {
@@ -68,7 +69,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             std::hint::spin_loop();
         }
         let before = clock.ticks();
-        lost += u64::from(writer.append(TURN, due, &entry).is_err());
+        lost += u64::from(writer.record(TURN, due, &entry).is_err());
         let span = clock.at(clock.ticks()).since(clock.at(before));
         spans.record(span.0.unsigned_abs());
         done += 1;
@@ -77,7 +78,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     drop(stop);
     let keeper = keeper.join().map_err(|_| Failure::Run("the keeper panicked".to_owned()))?;
     let before = monotonic();
-    keeper.finish(writer).map_err(|error| failed(&error))?;
+    drop(writer);
+    keeper.finish().map_err(|error| failed(&error))?;
     let ended = monotonic().since(before);
     std::fs::remove_dir_all(folder).map_err(|error| failed(&error))?;
     let found = View::new(&words).ok_or_else(|| failed(&"a histogram's words"))?;

@@ -25,7 +25,7 @@ use taut_report::Failure;
 enum Bench {
     /// Orders and reports over FIX: the codec, and round trips over loopback TCP.
     Fix(fix::Arguments),
-    /// Entries into the journal of inputs, a million a second, beside a copy of the same bytes.
+    /// Entries into a recording, a million a second, beside a copy of the same bytes.
     Inputs(inputs::Arguments),
     /// Shared memory between two processes, beside the bare cache line.
     Ipc(ipc::Arguments),

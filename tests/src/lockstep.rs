@@ -1,6 +1,7 @@
 //! Venue and gateway in one thread, on a clock that the test turns.
 
 use taut_gateway::{Client, FeedSocket, FeedSockets, Gateway, GatewayConfig, Regions};
+use taut_io::{EpollKernel, Kernel};
 use taut_market_data::native::NativeFeed;
 use taut_sys::{Clock, TickMapping};
 use taut_testkit::{Deadline, Faults};
@@ -47,13 +48,16 @@ pub struct Conditions {
     pub seed: u64,
 }
 
+/// Sockets of the gateway.
+const SOURCES: usize = 16;
+
 /// A venue and a gateway that take turns.
 #[derive(Debug)]
-pub struct Lockstep<'m, C> {
+pub struct Lockstep<'m, C, K = EpollKernel> {
     /// The venue.
     pub venue: Venue,
     /// The gateway.
-    pub gateway: Gateway<'m, C, NativeFeed>,
+    pub gateway: Gateway<'m, C, NativeFeed, K>,
     /// The incremental channel between them.
     pub incremental: LossyLink,
     /// Line B of it.
@@ -69,6 +73,24 @@ impl<'m, C: Client> Lockstep<'m, C> {
     /// # Panics
     /// When they do not come together.
     pub fn open(
+        config: &VenueConfig,
+        flow: Flow,
+        conditions: Conditions,
+        regions: &Regions<'m>,
+        client: C,
+    ) -> Self {
+        let kernel = EpollKernel::new(SOURCES).expect("a kernel");
+        Self::open_on((kernel, clock()), config, flow, conditions, regions, client)
+    }
+}
+
+impl<'m, C: Client, K: Kernel> Lockstep<'m, C, K> {
+    /// The same, with a gateway on this kernel, whose clock stands at the beginning.
+    ///
+    /// # Panics
+    /// When they do not come together.
+    pub fn open_on(
+        (kernel, clock): (K, Clock),
         config: &VenueConfig,
         flow: Flow,
         conditions: Conditions,
@@ -109,7 +131,7 @@ impl<'m, C: Client> Lockstep<'m, C> {
         let instrument = config.instruments[0];
         let config = GatewayConfig { instruments, hot: false, ..gateway_config(at) };
         let (input, feed) = native_feed(instrument, sockets, START);
-        let gateway = Gateway::new(&config, clock(), input, feed, client, regions);
+        let gateway = Gateway::on_kernel(kernel, &config, clock, input, feed, client, regions);
         let gateway = gateway.expect("a connection to the venue");
         let mut pair = Self { venue, gateway, incremental, line_b, snapshot, now: START };
         pair.log_on();
@@ -148,7 +170,7 @@ impl<'m, C: Client> Lockstep<'m, C> {
     ///
     /// # Panics
     /// When one of them cannot go on.
-    pub fn step_watching(&mut self, mut watch: impl FnMut(Round, &Gateway<'m, C, NativeFeed>)) {
+    pub fn step_watching(&mut self, mut watch: impl FnMut(Round, &Gateway<'m, C, NativeFeed, K>)) {
         self.now = self.now + STEP;
         self.gateway.clock_mut().set_mapping(standing_at(self.now));
         let now = Now { mono: self.now, utc: self.now + UTC_OFFSET };

@@ -48,6 +48,7 @@ const fn fix(name: &'static str, words: &'static [&'static str]) -> HotPath {
 const PATHS: &[HotPath] = &[
     path("market event, venue and fused gateway", &["tick", COUNT], 10_000),
     path("the same with an order journal", &["tick", COUNT, "journal"], 10_000),
+    path("the same, recorded", &["tick", COUNT, "record"], 10_000),
     path("engine, command", &["engine", COUNT], 50_000),
     path("risk, order of 24 checks", &["risk", "check", COUNT], 50_000),
     path("risk, order, fill and end", &["risk", "fill", COUNT], 50_000),

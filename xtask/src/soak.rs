@@ -35,7 +35,8 @@ pub fn schedules(root: &Path, count: u64) -> Result<String, String> {
 /// In words: the page or the desk grew, the page complained, or no Chromium is there.
 pub fn desk(root: &Path, minutes: u64) -> Result<String, String> {
     let minutes = minutes.to_string();
-    let said = ignored(root, "a_page_that_stays_open_does_not_grow", 1, ("TAUT_MINUTES", &minutes))
+    let (test, minutes_key) = ("a_page_that_stays_open_does_not_grow", "TAUT_MINUTES");
+    let said = ignored(root, &[], test, 1, (minutes_key, &minutes))
         .ok_or("the page or the desk grew, or complained: see above")?;
     match said.contains("skipped:") {
         true => Err("no Chromium on the PATH".to_owned()),
@@ -49,7 +50,7 @@ pub fn desk(root: &Path, minutes: u64) -> Result<String, String> {
 /// # Errors
 /// In words: a tool did not name a cause within two seconds, or they change a stage.
 pub fn observers(root: &Path) -> Result<String, String> {
-    ignored(root, "trials::", 2, ("RUST_TEST_THREADS", "1"))
+    ignored(root, &["--release"], "trials::", 2, ("RUST_TEST_THREADS", "1"))
         .map(|_| {
             "soak observers: each tool names each cause within two seconds, and all of them \
              together change no stage"
@@ -59,10 +60,18 @@ pub fn observers(root: &Path) -> Result<String, String> {
 }
 
 /// Runs ignored tests of the tools, and prints what they say; nothing unless so many passed.
-fn ignored(root: &Path, filter: &str, count: u32, (key, value): (&str, &str)) -> Option<String> {
-    let test = ["test", "--locked", "-p", "taut-cli", "--test", "tools", "--"];
+fn ignored(
+    root: &Path,
+    profile: &[&str],
+    filter: &str,
+    count: u32,
+    (key, value): (&str, &str),
+) -> Option<String> {
+    let test = ["test", "--locked", "-p", "taut-cli", "--test", "tools"];
     let ran = crate::cargo()
         .args(test)
+        .args(profile)
+        .arg("--")
         .args(["--ignored", "--nocapture", filter])
         .env(key, value)
         .current_dir(root)

@@ -110,6 +110,9 @@ enum Verb {
     Outliers {
         #[command(flatten)]
         which: Which,
+        /// Only those of so long until now, such as 30s or 5m; at most 10m
+        #[arg(long, value_name = "TIME", value_parser = crate::duration::parse)]
+        since: Option<Nanos>,
         /// Write them as a trace, too, for ui.perfetto.dev (Chrome's trace event format)
         #[arg(long, value_name = "FILE")]
         perfetto: Option<PathBuf>,
@@ -226,8 +229,8 @@ impl Verb {
             }),
             Self::Status(which) => operator::status(which),
             Self::Stages(which) => operator::stages(which),
-            Self::Outliers { which, perfetto, force } => {
-                outliers::show(which, perfetto.as_deref(), *force)
+            Self::Outliers { which, since, perfetto, force } => {
+                outliers::show(which, *since, perfetto.as_deref(), *force)
             }
             Self::Orders(which) => operator::orders(which),
             Self::Positions(which) => operator::positions(which),

@@ -3,7 +3,7 @@
 //! It reads the files and changes nothing; the gateway that writes them may go on.
 
 mod json;
-mod latencies;
+pub mod latencies;
 mod reading;
 mod show;
 

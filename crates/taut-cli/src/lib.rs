@@ -25,6 +25,7 @@ mod demo;
 #[cfg(feature = "full")]
 mod desk;
 mod doctor;
+mod duration;
 #[cfg(feature = "full")]
 mod engine;
 #[cfg(feature = "full")]

@@ -1,6 +1,8 @@
 //! `taut record`: what a recording of a run holds, whether all of it can be believed, and parts of
-//! it. What makes one is `taut demo --record DIR` and `taut gateway --record DIR`.
+//! it. What makes one is `taut demo --record DIR`, `taut gateway --record DIR` and, of market data
+//! alone, `taut record feed`.
 
+mod feed;
 mod merge;
 mod moment;
 
@@ -11,9 +13,7 @@ use std::sync::{Arc, Mutex};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 use taut_fix::{Precision, StampCache};
-use taut_journal::{
-    Copied, Frame, InputReader, InputSettings, JournalError, copy_inputs, segment_name,
-};
+use taut_journal::{Copied, Frame, JournalError, Reader, Settings, segment_name};
 use taut_report::files::WholeFile;
 use taut_runner::{Build, Held};
 use taut_types::Nanos;
@@ -21,12 +21,13 @@ use taut_types::Nanos;
 use crate::again::{again, open};
 use crate::demo;
 use crate::exit::{Failure, catch_stop_signals};
+use crate::journal::latencies;
 use crate::progress::Progress;
 use crate::recorded::Output;
 use crate::terminal::{print, print_json};
 use moment::Moment;
 
-/// Look at a recorded run, check it, cut it.
+/// Look at a recorded run, check it, cut it; record market data.
 #[derive(Subcommand, Debug)]
 pub enum Record {
     /// Say what a recording holds; exit code 1 when something in it cannot be believed.
@@ -42,6 +43,8 @@ pub enum Record {
     Market(Again),
     /// Write what passed on the sockets of the recorded gateway as packets (pcapng), for Wireshark.
     Packets(Again),
+    Feed(feed::Feed),
+    Latencies(latencies::Arguments),
     /// Copy a recording up to an entry into a new one: a run that ends there.
     Cut(Cut),
     /// Copy what can be believed of a damaged recording into a new one.
@@ -151,6 +154,8 @@ pub fn run(what: &Record) -> Result<(), Failure> {
         Record::Market(what) => written_again(what, Written::Market),
         Record::Packets(what) => written_again(what, Written::Packets),
         Record::Merge(Merge { folders, json }) => merge::merge(folders, *json),
+        Record::Feed(what) => feed::record(what),
+        Record::Latencies(what) => latencies::run(what),
         Record::Cut(Cut { folder, to, out }) => {
             let to = &match to {
                 End::Entry(entry) => *entry,
@@ -158,20 +163,21 @@ pub fn run(what: &Record) -> Result<(), Failure> {
             };
             let copied = copy(folder, out, Some(*to))?;
             if let Some(damage) = copied.damage {
-                let (folder, frames) = (folder.display(), copied.frames);
-                let said = format!("{folder}: {damage}; the {frames} entries before it are copied");
+                let (folder, entries) = (folder.display(), copied.entries);
+                let said =
+                    format!("{folder}: {damage}; the {entries} entries before it are copied");
                 return Err(Failure::Run(said));
             }
-            if copied.frames < *to {
-                return print(format!("{} entries: the recording has no more", copied.frames));
+            if copied.last < *to {
+                return print(format!("{} entries: the recording has no more", copied.entries));
             }
-            print(format!("{} entries", copied.frames))
+            print(format!("{} entries", copied.entries))
         }
         Record::Repair(Repair { folder, out }) => {
             let copied = copy(folder, out, None)?;
             print(match copied.damage {
-                None => format!("{} entries: nothing is damaged", copied.frames),
-                Some(damage) => format!("{} entries; behind them: {damage}", copied.frames),
+                None => format!("{} entries: nothing is damaged", copied.entries),
+                Some(damage) => format!("{} entries; behind them: {damage}", copied.entries),
             })
         }
     }
@@ -180,10 +186,10 @@ pub fn run(what: &Record) -> Result<(), Failure> {
 fn copy(from: &Path, to: &Path, last: Option<u64>) -> Result<Copied, Failure> {
     // What is no recording is told before anything is made.
     open(from)?;
-    let settings = InputSettings::default();
+    let settings = Settings::of_recording();
     let mut progress = Progress::start();
     let mut tell = |entries| progress.tell(&format!("{entries} entries"));
-    copy_inputs(from, to, last, settings, &mut tell).map_err(|error| match error {
+    taut_journal::copy(from, to, last, settings, &mut tell).map_err(|error| match error {
         JournalError::Folder(error) => Failure::Usage(format!(
             "--out {}: {error}; name a new folder: nothing is overwritten",
             to.display()
@@ -203,6 +209,7 @@ pub struct Contents {
     housekeeping: u64,
     commands: u64,
     states: u64,
+    order_entries: u64,
     dropped: u64,
     bytes: u64,
     unfinished: bool,
@@ -211,7 +218,7 @@ pub struct Contents {
 impl Contents {
     pub fn of(held: &Held) -> Self {
         let Held { entries, turns, rounds, commands, states, .. } = *held;
-        let Held { dropped, bytes, unfinished, .. } = *held;
+        let Held { order_entries, dropped, bytes, unfinished, .. } = *held;
         Self {
             gateway: held.gateway.clone(),
             mode: held.mode.name(),
@@ -221,6 +228,7 @@ impl Contents {
             housekeeping: rounds,
             commands,
             states,
+            order_entries,
             dropped,
             bytes,
             unfinished,
@@ -288,9 +296,10 @@ fn find(
     is_it: impl Fn(&Frame<'_>) -> bool,
 ) -> Result<Option<Place>, Failure> {
     let failed = |error| Failure::run(&folder.display().to_string(), error);
-    let mut reader = InputReader::open_before(folder, time).map_err(failed)?;
+    let mut reader = Reader::open_before(folder, time).map_err(failed)?;
     while let Some(frame) = reader.next_frame().map_err(failed)? {
-        if is_it(&frame) {
+        // Entries about orders have another clock.
+        if !frame.is_about_orders() && is_it(&frame) {
             return Ok(Some(((frame.sequence, frame.time), frame.at)));
         }
     }

@@ -22,10 +22,11 @@ mod look;
 mod others;
 mod outlier;
 mod watch;
+mod worst;
 
 pub use cause::Cause;
 pub use evidence::Evidence;
-pub use keeper::{Keeper, Keeping};
+pub use keeper::{Keeper, Keeping, MINUTES_MAX};
 pub use look::{Look, MachineLook, MachineTotals, THREADS_MAX, ThreadTotals, Throttled};
 pub use others::{Other, others};
 pub use outlier::{
@@ -95,7 +96,7 @@ mod tests {
             let (order, instrument) = (ClientOrderId(1), InstrumentId(0));
             keeper.order(&FlightRecord { order, instrument, stamps });
             keeper.look(&last);
-            let (told, _) = keeper.told(&[0; STAGE_COUNT], |_| String::new());
+            let (told, _) = keeper.told(None, &[0; STAGE_COUNT], |_| String::new());
             let order = told.worst.first().expect("the order");
             let is_it = matches!(order.cause, Cause::Descheduled | Cause::Throttled);
             assert!(is_it && order.held_by == "risk", "{order:?}");

@@ -10,6 +10,7 @@
 mod execution;
 mod notes;
 mod reader;
+mod taped;
 
 pub(crate) use execution::Origin;
 pub use notes::{DropCopies, DropCopyNews, DropCopyServer, Executions};

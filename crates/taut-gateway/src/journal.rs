@@ -96,6 +96,22 @@ impl OrderJournal {
         }
     }
 
+    /// What writes it, where something does.
+    pub(crate) const fn writer(&mut self) -> Option<&mut Writer> {
+        match &mut self.writer {
+            Some(OrderWriter::Journal(writer)) => Some(writer),
+            _ => None,
+        }
+    }
+
+    /// What wrote it, where something did: nothing more is written down.
+    pub(crate) fn close(&mut self) -> Option<Writer> {
+        match self.writer.take() {
+            Some(OrderWriter::Journal(writer)) => Some(writer),
+            _ => None,
+        }
+    }
+
     /// Takes an instrument that is added behind all others.
     pub(crate) fn add_instrument(&mut self, instrument: &Instrument) {
         if self.writer.is_some() {

@@ -46,6 +46,8 @@ pub enum JournalError {
         /// Bytes that the checkpoint needs.
         bytes: u64,
     },
+    /// The recording in which the orders of this journal stand is not there.
+    OrdersGone,
     /// A setting is out of its range.
     Settings(&'static str),
 }
@@ -99,6 +101,8 @@ pub enum What {
     Payload(u16),
     /// The journal does not reach back to where its first checkpoint begins.
     Base,
+    /// It is a recording in which no orders are kept.
+    NoOrders,
 }
 
 impl fmt::Display for JournalError {
@@ -131,6 +135,10 @@ impl fmt::Display for JournalError {
                     2 * bytes
                 )
             }
+            Self::OrdersGone => f.write_str(
+                "its orders stand in the recording that its file `orders` names, which is not \
+                 there: put it back, or remove the file to begin without orders",
+            ),
             Self::Settings(what) => f.write_str(what),
         }
     }
@@ -167,6 +175,9 @@ impl fmt::Display for What {
             }
             Self::Payload(kind) => write!(f, "a record of kind {kind} that says nothing"),
             Self::Base => f.write_str("older segments are missing, which the checkpoint needs"),
+            Self::NoOrders => f.write_str(
+                "no orders are kept in this recording: `taut record info` and `check` read it",
+            ),
         }
     }
 }

@@ -10,8 +10,8 @@ use crate::lock::FolderLock;
 #[derive(Debug)]
 pub struct Shared {
     pub fault: Fault,
-    /// Kept as long as one of them is there.
-    pub _lock: FolderLock,
+    /// Of its folders: kept as long as one of them is there.
+    pub _locks: Vec<FolderLock>,
 }
 
 /// Error numbers that writer and housekeeper tell each other; 0 is none.

@@ -11,7 +11,7 @@
 //! | 6 | made at, UTC nanoseconds |
 //! | 7 | CRC-32C of the words before |
 //!
-//! Between header and records stands a checkpoint.
+//! Between header and records stands a checkpoint; in a recording without orders there is none.
 
 use taut_simd::crc32c_words;
 use taut_types::Nanos;
@@ -23,6 +23,8 @@ use crate::pack::SCHEMA;
 pub const HEADER_WORDS: usize = 8;
 const MAGIC: u64 = u64::from_le_bytes(*b"TAUTJRNL");
 const VERSION: u32 = 1;
+/// How a segment of a recording began when that had a format of its own.
+const OWN_OF_RECORDINGS: u64 = u64::from_le_bytes(*b"TAUTINPT");
 
 /// What a header says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +58,9 @@ impl Header {
         };
         let [magic, layout, schema, size, number, salt, made_at, sum] = *header;
         let [said @ .., _] = header;
+        if magic == OWN_OF_RECORDINGS {
+            return Err((What::Version(0), 0));
+        }
         if magic != MAGIC || u64::from(crc32c_words(said)) != sum {
             return Err((What::Header, 0));
         }

@@ -1,21 +1,27 @@
 //! The slow side: segments made ahead, checkpoints, synchronisation, removal.
 
+use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::SyncSender;
+use std::sync::mpsc::{Receiver, SyncSender};
 
-use taut_sys::{SysError, unlink, utc};
+use taut_sys::{SysError, monotonic, unlink, utc};
 
 use crate::entry::Entry;
 use crate::error::{JournalError, segment_name};
 use crate::fault::Shared;
 use crate::header::{HEADER_WORDS, Header};
+use crate::kind::{END, is_recorded};
 use crate::mapped;
 use crate::pack::{PAYLOAD_WORDS_MAX, Payload};
-use crate::record::{self, HEAD_WORDS, RECORD_WORDS_MAX};
+use crate::record::{self, First, HEAD_WORDS};
 use crate::segment::Segment;
 use crate::settings::{Durability, Settings};
 use crate::state::State;
+use crate::times::{Place, TimesFile};
+
+/// The longest entry about orders that is looked into: room for the kinds of later builds.
+const ENTRY_WORDS_MAX: usize = 64;
 
 /// What a turn found and did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,10 +54,24 @@ pub struct Housekeeper {
     durable_at: usize,
     /// The one that the writer has or will have next.
     prepared: Option<Arc<Segment>>,
+    /// What the entries about orders come to, where there are any, and the number of the last entry.
     state: State,
+    has_orders: bool,
     durable: u64,
     /// The oldest segment that is there.
     oldest: u32,
+    /// Rows of the time table.
+    noted: Receiver<Place>,
+    times: TimesFile,
+}
+
+/// Where housekeeping begins.
+pub struct Begun {
+    pub segment: Arc<Segment>,
+    /// What all entries before came to, where there are some about orders.
+    pub state: Option<State>,
+    /// The oldest segment that is there.
+    pub oldest: u32,
 }
 
 impl Housekeeper {
@@ -59,10 +79,10 @@ impl Housekeeper {
         folder: &Path,
         settings: Settings,
         shared: Arc<Shared>,
-        to_writer: SyncSender<Arc<Segment>>,
-        current: Arc<Segment>,
-        (state, oldest): (State, u32),
+        (to_writer, noted): (SyncSender<Arc<Segment>>, Receiver<Place>),
+        Begun { segment: current, state, oldest }: Begun,
     ) -> Self {
+        let (has_orders, state) = (state.is_some(), state.unwrap_or_default());
         Self {
             folder: folder.to_owned(),
             settings,
@@ -74,7 +94,10 @@ impl Housekeeper {
             prepared: None,
             durable: state.as_of,
             state,
+            has_orders,
             oldest,
+            noted,
+            times: TimesFile::Due(folder.to_owned()),
         }
     }
 
@@ -88,6 +111,7 @@ impl Housekeeper {
     /// poisons the journal.
     pub fn turn(&mut self) -> Result<Turn, JournalError> {
         let mut turn = Turn::default();
+        self.times.append(self.noted.try_iter());
         self.read(&mut turn)?;
         if self.settings.durability == Durability::Async && self.durable < self.state.as_of {
             self.sync()?;
@@ -110,10 +134,53 @@ impl Housekeeper {
         Ok(turn)
     }
 
-    /// What the entries come to, as far as they were read.
+    /// What the entries about orders come to, as far as they were read.
     #[must_use]
     pub const fn state(&self) -> &State {
         &self.state
+    }
+
+    /// Ends a recording whose writer is gone: its last segment says so and is cut where its entries
+    /// end, and what was made ahead is removed. With a writer that is still there nothing is done.
+    ///
+    /// # Errors
+    /// What the system says; the recording is right all the same.
+    pub fn finish(mut self) -> Result<(), JournalError> {
+        self.times.append(self.noted.try_iter());
+        self.read(&mut Turn::default())?;
+        // Behind the end of a file nobody may write.
+        let segments = [Some(&self.current), self.prepared.as_ref()];
+        if segments.into_iter().flatten().any(|segment| Arc::strong_count(segment) > 1) {
+            return Ok(());
+        }
+        match self.prepared.take() {
+            Some(next) if !self.current.has_room(self.at, HEAD_WORDS) => {
+                (self.at, self.durable_at) = (next.records_at, next.records_at);
+                self.current = next;
+            }
+            unused => unused.map_or(Ok(()), |unused| self.remove(unused.number))?,
+        }
+        if !self.current.has_room(self.at, HEAD_WORDS) {
+            return Ok(());
+        }
+        let segment = self.current.number;
+        let stamp = (self.state.as_of.saturating_add(1), monotonic());
+        self.at = self.current.append_bytes(self.at, stamp, END, &[]);
+        if self.settings.durability == Durability::Async {
+            self.sync()?;
+        }
+        let bytes = (self.at * mapped::WORD_BYTES) as u64;
+        let path = self.folder.join(segment_name(segment));
+        let cut = OpenOptions::new().write(true).open(path).and_then(|file| file.set_len(bytes));
+        cut.map_err(|error| {
+            let error = SysError::from_errno("cut", error.raw_os_error().unwrap_or(0));
+            JournalError::File { segment, error }
+        })
+    }
+
+    fn remove(&self, segment: u32) -> Result<(), JournalError> {
+        let removed = unlink(&self.folder.join(segment_name(segment)));
+        removed.map_err(|error| JournalError::File { segment, error })
     }
 
     /// Reads all that the writer has appended, over the ends of segments.
@@ -133,26 +200,36 @@ impl Housekeeper {
 
     fn read_segment(&mut self) -> Result<u64, JournalError> {
         let before = self.state.as_of;
-        let mut words = [0; RECORD_WORDS_MAX];
-        loop {
-            let count = self.current.load(self.at, &mut words);
-            if count == 0 {
-                return Ok(self.state.as_of - before);
-            }
-            let read = record::read(words.get(..count).unwrap_or(&[]), self.current.salt);
-            let due = |record: &record::Record<'_>| record.sequence == self.state.as_of + 1;
-            let Some(record) = read.filter(due) else {
+        while let Some((first, number)) = self.current.first(self.at) {
+            let is_due = number == self.state.as_of + 1;
+            let is_other = !self.has_orders || is_recorded(first.kind);
+            if !is_due || !(is_other || self.take(first, number)) {
                 // Memory that does not hold what was written is none to write orders into.
                 let error = SysError::from_errno("read what was written", 0);
                 return Err(self.shared.fault.set(self.current.number, error));
-            };
-            match Entry::unpack(record.kind, record.payload) {
-                Some(entry) => self.state.apply(&entry, self.settings.executions_max),
-                None => self.state.unknown += 1,
             }
-            self.state.as_of = record.sequence;
-            self.at += record.words();
+            self.state.as_of = number;
+            self.at += first.words;
         }
+        Ok(self.state.as_of - before)
+    }
+
+    /// Takes an entry about orders; whether it is right.
+    fn take(&mut self, first: First, number: u64) -> bool {
+        if first.words > ENTRY_WORDS_MAX {
+            self.state.unknown += 1;
+            return true;
+        }
+        let mut words = [[0; 8]; ENTRY_WORDS_MAX];
+        let words = self.current.load(self.at, first.words, &mut words);
+        let Some(record) = record::read(words, self.current.salt, number..=number) else {
+            return false;
+        };
+        match record.entry() {
+            Some(entry) => self.state.apply(&entry, self.settings.executions_max),
+            None => self.state.unknown += 1,
+        }
+        true
     }
 
     fn sync(&mut self) -> Result<(), JournalError> {
@@ -165,7 +242,8 @@ impl Housekeeper {
     /// Makes the segment after this one.
     fn prepare(&mut self) -> Result<(), JournalError> {
         let number = self.current.number.saturating_add(1);
-        let segment = make(&self.folder, number, &self.state, &self.settings)?;
+        let state = self.has_orders.then_some(&self.state);
+        let segment = make(&self.folder, number, state, &self.settings)?;
         let segment = Arc::new(segment);
         // The writer takes one before the next is made, so there is room; without a writer nobody
         // needs it.
@@ -191,16 +269,17 @@ impl Housekeeper {
     }
 }
 
-/// Makes a segment that begins with a checkpoint of the state.
+/// Makes a segment that begins with a checkpoint of the state, where there is one.
 pub fn make(
     folder: &Path,
     number: u32,
-    state: &State,
+    state: Option<&State>,
     settings: &Settings,
 ) -> Result<Segment, JournalError> {
+    let checkpoint = || state.into_iter().flat_map(State::checkpoint);
     let mut payload: Payload = [0; PAYLOAD_WORDS_MAX];
     let words = |entry: Entry| HEAD_WORDS + entry.pack(&mut payload).1;
-    let records_at = HEADER_WORDS + state.checkpoint().map(words).sum::<usize>();
+    let records_at = HEADER_WORDS + checkpoint().map(words).sum::<usize>();
     let file_words = settings.segment_bytes / size_of::<u64>();
     if records_at > file_words / 2 {
         return Err(JournalError::CheckpointTooLarge { bytes: 8 * records_at as u64 });
@@ -214,5 +293,5 @@ pub fn make(
         salt: mapped::salt().map_err(file)?,
         made_at: utc(),
     };
-    Segment::make(folder, header, state.checkpoint(), settings.durability).map_err(file)
+    Segment::make(folder, header, checkpoint(), settings.durability).map_err(file)
 }

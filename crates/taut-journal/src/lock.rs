@@ -20,6 +20,9 @@ pub struct FolderLock {
 
 impl FolderLock {
     /// Makes the folder, if need be, and locks it.
+    ///
+    /// # Errors
+    /// [`JournalError::Locked`] where another process has it; what the system says.
     pub fn take(folder: &Path) -> Result<Self, JournalError> {
         let make = DirBuilder::new().recursive(true).mode(0o700).create(folder);
         make.map_err(|error| failed("make the folder", &error))?;

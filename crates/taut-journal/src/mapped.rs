@@ -7,6 +7,7 @@ use taut_sync::atomic::{AtomicU64, Ordering};
 use taut_sys::{Access, Mapping, MemoryFile, SysError, random_bytes};
 
 use crate::error::segment_name;
+use crate::record::{HEAD_WORDS, last_word, words_for};
 
 /// Bytes of a word.
 pub const WORD_BYTES: usize = size_of::<u64>();
@@ -58,4 +59,27 @@ pub fn store(places: &[AtomicU64], at: usize, record: &[u64]) -> usize {
     }
     first.store(word.to_le(), Ordering::Release);
     at + record.len()
+}
+
+/// The same of a record whose payload are these bytes.
+#[inline]
+pub fn store_bytes(
+    places: &[AtomicU64],
+    at: usize,
+    [first, sequence, time]: [u64; HEAD_WORDS],
+    payload: &[u8],
+) -> usize {
+    let end = at + words_for(payload.len());
+    let Some([place, number, stamp, places @ ..]) = places.get(at..end) else { return at };
+    number.store(sequence.to_le(), Ordering::Relaxed);
+    stamp.store(time.to_le(), Ordering::Relaxed);
+    let (whole, rest) = payload.as_chunks::<WORD_BYTES>();
+    for (place, word) in places.iter().zip(whole) {
+        place.store(u64::from_ne_bytes(*word), Ordering::Relaxed);
+    }
+    if let Some(last) = places.get(whole.len()) {
+        last.store(u64::from_ne_bytes(last_word(rest)), Ordering::Relaxed);
+    }
+    place.store(first.to_le(), Ordering::Release);
+    end
 }

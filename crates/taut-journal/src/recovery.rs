@@ -6,8 +6,12 @@ use std::path::Path;
 use taut_sys::{SysError, names_in};
 
 use crate::error::{Damage, JournalError, What, segment_name};
-use crate::scan::{Scanned, Shown, Tail, TailKind, scan};
+use crate::header::HEADER_WORDS;
+use crate::scan::{Scanned, Shown, Tail, TailKind, Walk, scan};
 use crate::state::State;
+
+/// The byte where a checkpoint begins.
+const ORDERS_AT: u64 = 8 * HEADER_WORDS as u64;
 
 /// What a journal holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,6 +24,8 @@ pub struct Recovered {
     pub tails: Vec<Tail>,
     /// Records that were read.
     pub records: u64,
+    /// Those of them that are of a recording, and say nothing about orders.
+    pub recorded: u64,
     /// Records of kinds that this build does not know.
     pub unknown: u64,
 }
@@ -53,14 +59,23 @@ impl Recovered {
     }
 }
 
-/// Reads a journal without changing or locking it, and gives every record to `visit`. One that is
-/// written meanwhile may show an unfinished tail. Cost: all files once, the newest twice.
+/// How far back a journal is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// All of it: it is kept short.
+    All,
+    /// As far as it takes to know what it comes to.
+    Newest,
+}
+
+/// Reads a folder whose orders stand in it, and gives every entry about them to `visit`.
 ///
 /// # Errors
 /// The first file that cannot be read, and the first damage that is not behind the last record.
-pub fn read(
+pub fn read_as_far(
     folder: &Path,
     executions_max: usize,
+    reach: Reach,
     visit: &mut dyn FnMut(&Shown),
 ) -> Result<Recovered, JournalError> {
     let numbers = segment_numbers(folder)?;
@@ -74,7 +89,13 @@ pub fn read(
     let bytes = read_file(folder, newest)?;
     let base = scan(&bytes, newest, None, executions_max, &mut |_| ())?.checkpoint;
     drop(bytes);
+    let no_orders = Damage { segment: newest, offset: ORDERS_AT, what: What::NoOrders };
+    let base = base.ok_or(no_orders)?;
     let base_due = base.as_of.saturating_add(1);
+    let numbers = match reach {
+        Reach::All => numbers,
+        Reach::Newest => as_far_as(folder, numbers, base_due)?,
+    };
     let mut found = Recovered { state: base, ..Recovered::default() };
     let mut chain = Chain { last: None, first: None, tail: None };
     for number in numbers {
@@ -91,13 +112,34 @@ pub fn read(
         let due = chain.last.map(|last| last + 1);
         let scanned = scan(&bytes, number, due, executions_max, &mut fold);
         let scanned = scanned.map_err(|damage| chain.blame(damage))?;
+        // Its last records may say nothing about orders.
+        let last = scanned.records.map_or(0, |(_, last)| last);
+        found.state.as_of = found.state.as_of.max(last);
         chain.add(number, &scanned, number == newest)?;
         found.add(number, bytes.len(), &scanned);
     }
+    let oldest = found.segments.first().map_or(oldest, |segment| segment.number);
     if chain.first.is_some_and(|first| first > base_due) {
         return Err(Damage { segment: oldest, offset: 0, what: What::Base }.into());
     }
     Ok(found)
+}
+
+/// The newest of these segments, back to the one in which a record with this number is, or would
+/// be.
+fn as_far_as(folder: &Path, numbers: Vec<u32>, due: u64) -> Result<Vec<u32>, JournalError> {
+    let mut from = numbers.len();
+    while from > 0 {
+        from -= 1;
+        let Some(number) = numbers.get(from).copied() else { break };
+        let bytes = read_file(folder, number)?;
+        let walk = Walk::open(&bytes, number, None)?;
+        let first = walk.peek(&bytes);
+        if first.is_some_and(|first| first <= due) {
+            break;
+        }
+    }
+    Ok(numbers.get(from..).unwrap_or(&[]).to_vec())
 }
 
 /// How the segments hang together.
@@ -122,7 +164,7 @@ impl Chain {
     }
 
     fn add(&mut self, number: u32, scanned: &Scanned, is_newest: bool) -> Result<(), Damage> {
-        let as_of = scanned.checkpoint.as_of;
+        let as_of = scanned.checkpoint.as_ref().map_or(0, |state| state.as_of);
         if let Some(last) = self.last.filter(|last| *last < as_of) {
             let here = Damage { segment: number, offset: 0, what: What::Lost { as_of, last } };
             return Err(self.tail.map_or(here, |tail| Damage {
@@ -147,6 +189,7 @@ impl Chain {
 impl Recovered {
     fn add(&mut self, number: u32, file_bytes: usize, scanned: &Scanned) {
         self.records += scanned.count;
+        self.recorded += scanned.recorded;
         self.unknown += scanned.unknown;
         self.tails.extend(scanned.tail);
         self.segments.push(SegmentReport {
@@ -154,14 +197,14 @@ impl Recovered {
             records: scanned.records,
             bytes: file_bytes as u64,
             used_bytes: scanned.used_bytes,
-            checkpoint_as_of: scanned.checkpoint.as_of,
+            checkpoint_as_of: scanned.checkpoint.as_ref().map_or(0, |state| state.as_of),
             is_foreign: scanned.is_foreign,
         });
     }
 }
 
 /// The numbers of the segments in a folder, in order; other files are none of the journal's.
-fn segment_numbers(folder: &Path) -> Result<Vec<u32>, JournalError> {
+pub fn segment_numbers(folder: &Path) -> Result<Vec<u32>, JournalError> {
     let names = names_in(folder, "").map_err(JournalError::Folder)?;
     let number = |name: &String| {
         let number = name.strip_suffix(".journal")?.parse().ok()?;
@@ -170,7 +213,7 @@ fn segment_numbers(folder: &Path) -> Result<Vec<u32>, JournalError> {
     Ok(names.iter().filter_map(number).collect())
 }
 
-fn read_file(folder: &Path, segment: u32) -> Result<Vec<u8>, JournalError> {
+pub fn read_file(folder: &Path, segment: u32) -> Result<Vec<u8>, JournalError> {
     fs::read(folder.join(segment_name(segment))).map_err(|error| {
         let error = SysError::from_errno("read", error.raw_os_error().unwrap_or(0));
         JournalError::File { segment, error }

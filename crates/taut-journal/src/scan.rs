@@ -1,11 +1,14 @@
 //! One segment's bytes: header, checkpoint, records, and what stands behind them.
 
+use core::ops::Range;
+
 use taut_types::Nanos;
 
 use crate::entry::Entry;
 use crate::error::{Damage, What};
 use crate::header::{HEADER_WORDS, Header};
-use crate::record::{self, HEAD_WORDS, Record};
+use crate::kind::{END, is_recorded};
+use crate::record::{self, HEAD_WORDS, Record, Word};
 use crate::state::State;
 
 /// What stands behind the last record of a segment, where there should be nothing.
@@ -63,12 +66,14 @@ pub struct Shown {
 /// What a segment holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scanned {
-    /// What its checkpoint says.
-    pub checkpoint: State,
+    /// What its checkpoint says; none in a recording without orders.
+    pub checkpoint: Option<State>,
     /// The numbers of its first and last record.
     pub records: Option<(u64, u64)>,
     /// How many records.
     pub count: u64,
+    /// How many of them are of a recording, and say nothing about orders.
+    pub recorded: u64,
     /// How many of them are of kinds that this build does not know.
     pub unknown: u64,
     /// Whether a build with another layout of payloads wrote it.
@@ -82,7 +87,7 @@ pub struct Scanned {
 }
 
 /// Reads a segment from the bytes of its file, of which `due` is the number that the first record
-/// should have, where that is known. Each record is given to `visit`.
+/// should have, where that is known. Each entry about orders is given to `visit`.
 ///
 /// # Errors
 /// The first damage that is not a tail.
@@ -93,103 +98,182 @@ pub fn scan(
     executions_max: usize,
     visit: &mut dyn FnMut(&Shown),
 ) -> Result<Scanned, Damage> {
-    let (chunks, rest) = bytes.as_chunks::<8>();
-    let words: Vec<u64> = chunks.iter().map(|word| u64::from_le_bytes(*word)).collect();
-    let damage = |what, at: usize| Damage { segment, offset: 8 * at as u64, what };
-    let header = Header::read(&words).map_err(|(what, at)| damage(what, at))?;
-    if header.number != segment {
-        return Err(damage(What::Number(header.number), 4));
-    }
-    if words.len() > header.words || words.len() == header.words && !rest.is_empty() {
-        return Err(damage(What::Long, header.words));
-    }
-    let checkpoint = read_checkpoint(&words, &header, executions_max)
-        .ok_or_else(|| damage(What::Checkpoint, HEADER_WORDS))?;
+    let mut walk = Walk::open(bytes, segment, due)?;
+    let checkpoint = walk.checkpoint(bytes, executions_max)?;
+    // Of one by itself, what the checkpoint counts is not due again.
+    walk.due_min = checkpoint.as_ref().map_or(0, |state| state.as_of + 1);
     let mut found = Scanned {
         records: None,
         count: 0,
+        recorded: 0,
         unknown: 0,
-        is_foreign: !header.is_own_schema,
-        made_at: header.made_at,
+        is_foreign: !walk.header.is_own_schema,
+        made_at: walk.header.made_at,
         used_bytes: 0,
         tail: None,
         checkpoint,
     };
-    let mut due = due;
-    let mut at = header.records_at;
-    while let Some(record) = words.get(at..).and_then(|rest| record::read(rest, header.salt)) {
-        let first_due = due.unwrap_or(record.sequence.max(found.checkpoint.as_of + 1));
-        if record.sequence != first_due {
-            let what = What::Sequence { due: first_due, found: record.sequence };
-            return Err(damage(what, at));
-        }
-        let entry = Entry::unpack(record.kind, record.payload);
-        if entry.is_none() && Entry::is_known(record.kind) {
-            return Err(damage(What::Payload(record.kind), at));
-        }
-        found.unknown += u64::from(entry.is_none());
-        found.count += 1;
-        let Record { sequence, time, .. } = record;
-        visit(&Shown { segment, offset: 8 * at as u64, sequence, time, entry });
+    while let Some(record) = walk.next(bytes)? {
+        let Record { kind, sequence, time, words, .. } = record;
         let first = found.records.map_or(sequence, |(first, _)| first);
         found.records = Some((first, sequence));
-        due = Some(sequence.saturating_add(1));
-        at += record.words();
+        found.count += 1;
+        if is_recorded(kind) {
+            found.recorded += 1;
+            continue;
+        }
+        let at = walk.at - words;
+        let entry = record.entry();
+        if entry.is_none() && Entry::is_known(kind) {
+            return Err(walk.damage(What::Payload(kind), at));
+        }
+        found.unknown += u64::from(entry.is_none());
+        visit(&Shown { segment, offset: 8 * at as u64, sequence, time, entry });
     }
-    found.used_bytes = 8 * at as u64;
-    found.tail = tail(&words, rest, at, &header, due).map_err(|what| damage(what, at))?;
+    found.used_bytes = 8 * walk.at as u64;
+    found.tail = walk.tail(bytes)?;
     Ok(found)
 }
 
+/// A record, and where in the file its payload is.
+#[derive(Clone, Debug)]
+pub struct Found {
+    pub kind: u16,
+    pub sequence: u64,
+    pub time: Nanos,
+    /// Its byte.
+    pub at: u64,
+    pub payload: Range<usize>,
+}
+
+/// A way through the records of a segment, over the bytes of its file.
+#[derive(Clone, Copy, Debug)]
+pub struct Walk {
+    pub header: Header,
+    /// The word at which it stands.
+    pub at: usize,
+    /// The number that is due, where that is known.
+    pub due: Option<u64>,
+    /// Where it is not known, it is no smaller than this.
+    pub due_min: u64,
+    /// The last record says that the journal ends there.
+    pub is_ended: bool,
+}
+
+impl Walk {
+    /// Before the first record of a segment's file.
+    pub fn open(bytes: &[u8], segment: u32, due: Option<u64>) -> Result<Self, Damage> {
+        let (words, rest) = bytes.as_chunks::<8>();
+        let damage = |what, at: usize| Damage { segment, offset: 8 * at as u64, what };
+        let first: Vec<u64> =
+            words.iter().take(HEADER_WORDS).map(|word| u64::from_le_bytes(*word)).collect();
+        let header = Header::read(&first).map_err(|(what, at)| damage(what, at))?;
+        if header.number != segment {
+            return Err(damage(What::Number(header.number), 4));
+        }
+        if words.len() > header.words || words.len() == header.words && !rest.is_empty() {
+            return Err(damage(What::Long, header.words));
+        }
+        Ok(Self { header, at: header.records_at, due, due_min: 0, is_ended: false })
+    }
+
+    fn damage(&self, what: What, at: usize) -> Damage {
+        Damage { segment: self.header.number, offset: 8 * at as u64, what }
+    }
+
+    /// What the checkpoint says; nothing where there is none.
+    pub fn checkpoint(&self, bytes: &[u8], executions_max: usize) -> Result<Option<State>, Damage> {
+        if self.header.records_at == HEADER_WORDS {
+            return Ok(None);
+        }
+        let (words, _) = bytes.as_chunks::<8>();
+        match read_checkpoint(words, &self.header, executions_max) {
+            Some(state) => Ok(Some(state)),
+            None => Err(self.damage(What::Checkpoint, HEADER_WORDS)),
+        }
+    }
+
+    /// The next right record, which has the number that is due.
+    pub fn next<'b>(&mut self, bytes: &'b [u8]) -> Result<Option<Record<'b>>, Damage> {
+        let (words, _) = bytes.as_chunks::<8>();
+        let rest = words.get(self.at..).unwrap_or(&[]);
+        let read = record::read(rest, self.header.salt, 0..=u64::MAX);
+        let Some(record) = read.filter(|_| !self.is_ended) else { return Ok(None) };
+        let found = record.sequence;
+        let due = self.due.unwrap_or_else(|| found.max(self.due_min));
+        if found != due {
+            return Err(self.damage(What::Sequence { due, found }, self.at));
+        }
+        self.due = Some(due.saturating_add(1));
+        self.at += record.words;
+        self.is_ended = record.kind == END;
+        Ok(Some(record))
+    }
+
+    /// The same, of which nothing is lent.
+    pub fn step(&mut self, bytes: &[u8]) -> Result<Option<Found>, Damage> {
+        let at = 8 * self.at;
+        let Some(Record { kind, sequence, time, payload, .. }) = self.next(bytes)? else {
+            return Ok(None);
+        };
+        let start = at + 8 * HEAD_WORDS;
+        let payload = start..start + payload.len();
+        Ok(Some(Found { kind, sequence, time, at: at as u64, payload }))
+    }
+
+    /// What stands behind the last record, where no right one does. A right one with a later number
+    /// behind it means that this is no tail.
+    pub fn tail(&self, bytes: &[u8]) -> Result<Option<Tail>, Damage> {
+        let Self { header, at, .. } = *self;
+        let (words, rest) = bytes.as_chunks::<8>();
+        let behind = words.get(at..).unwrap_or(&[]);
+        let used = behind.iter().rposition(|word| *word != [0; 8]).map_or(0, |last| last + 1);
+        let due = self.due.unwrap_or(1);
+        // More numbers than the segment can hold are none of its own.
+        let numbers = due..=due.saturating_add(words.len() as u64);
+        for skipped in 1..used {
+            let behind = behind.get(skipped..).unwrap_or(&[]);
+            if record::read(behind, header.salt, numbers.clone()).is_some() {
+                return Err(self.damage(What::Record, at));
+            }
+        }
+        let is_cut = words.len() < header.words && !self.is_ended;
+        let is_begun = behind.first().is_some_and(|word| *word != [0; 8]);
+        let kind = match (is_cut, is_begun) {
+            (true, _) => TailKind::Cut,
+            (false, true) => TailKind::Damaged,
+            (false, false) => TailKind::Unfinished,
+        };
+        let bytes = if is_cut { 8 * (header.words - at.min(header.words)) } else { 8 * used };
+        let is_clean = bytes == 0 && rest.is_empty();
+        let (segment, offset) = (header.number, 8 * at as u64);
+        Ok((!is_clean).then_some(Tail { segment, offset, bytes: bytes as u64, kind }))
+    }
+
+    /// The number of the right record that stands here, if one does.
+    pub fn peek(&self, bytes: &[u8]) -> Option<u64> {
+        let (words, _) = bytes.as_chunks::<8>();
+        let rest = words.get(self.at..).unwrap_or(&[]);
+        Some(record::read(rest, self.header.salt, 0..=u64::MAX)?.sequence)
+    }
+}
+
 /// The checkpoint fills the words up to the records exactly.
-fn read_checkpoint(words: &[u64], header: &Header, executions_max: usize) -> Option<State> {
+fn read_checkpoint(words: &[Word], header: &Header, executions_max: usize) -> Option<State> {
     let mut rest = words.get(HEADER_WORDS..header.records_at)?;
     let mut state = State::default();
     let mut sequence = 0;
     loop {
-        let record = record::read(rest, header.salt).filter(|it| it.sequence == sequence)?;
+        let record = record::read(rest, header.salt, sequence..=sequence)?;
         sequence += 1;
-        let entry = Entry::unpack(record.kind, record.payload);
+        let entry = record.entry();
         if entry.is_none() && Entry::is_known(record.kind) {
             return None;
         }
         entry.iter().for_each(|entry| state.apply(entry, executions_max));
-        rest = rest.get(record.words()..)?;
+        rest = rest.get(record.words..)?;
         if matches!(entry, Some(Entry::CheckpointEnd { .. })) {
             return rest.is_empty().then_some(state);
         }
     }
-}
-
-/// What stands at `at`, where no right record does. A right one with a later number behind it means
-/// that this is no tail.
-fn tail(
-    words: &[u64],
-    rest: &[u8],
-    at: usize,
-    header: &Header,
-    due: Option<u64>,
-) -> Result<Option<Tail>, What> {
-    let behind = words.get(at..).unwrap_or(&[]);
-    let used = behind.iter().rposition(|word| *word != 0).map_or(0, |last| last + 1);
-    let due = due.unwrap_or(1);
-    // More numbers than the segment can hold are none of its own.
-    let last = due.saturating_add(words.len() as u64);
-    for skipped in 1..used {
-        let later = behind.get(skipped..).and_then(|words| record::read(words, header.salt));
-        if later.is_some_and(|it| (due..=last).contains(&it.sequence)) {
-            return Err(What::Record);
-        }
-    }
-    let is_cut = words.len() < header.words;
-    let is_begun = behind.first().is_some_and(|word| *word != 0);
-    let kind = match (is_cut, is_begun) {
-        (true, _) => TailKind::Cut,
-        (false, true) => TailKind::Damaged,
-        (false, false) => TailKind::Unfinished,
-    };
-    let bytes = if is_cut { 8 * (header.words - at.min(header.words)) } else { 8 * used };
-    let is_clean = bytes == 0 && rest.is_empty();
-    let (segment, offset) = (header.number, 8 * at as u64);
-    Ok((!is_clean).then_some(Tail { segment, offset, bytes: bytes as u64, kind }))
 }

@@ -10,7 +10,7 @@ use taut_types::Nanos;
 use crate::entry::Entry;
 use crate::header::{HEADER_WORDS, Header};
 use crate::mapped::{self, WORD_BYTES};
-use crate::record::{self, RECORD_WORDS_MAX, Written};
+use crate::record::{self, First, Word, Written};
 use crate::settings::Durability;
 
 /// A segment with its header and checkpoint in place.
@@ -83,22 +83,40 @@ impl Segment {
         mapped::store(self.words(), at, record.get(1..=len).unwrap_or(&[]))
     }
 
+    /// Whether a record of so many words would have room if nothing but a checkpoint as long as
+    /// this one's stood before it.
+    pub fn could_hold(&self, words: usize) -> bool {
+        words < record::WORDS_END && self.has_room(self.records_at, words)
+    }
+
+    /// Puts a record of bytes in its place, for which there is room, and returns the next place.
+    #[inline]
+    pub fn append_bytes(&self, at: usize, stamp: (u64, Nanos), kind: u16, payload: &[u8]) -> usize {
+        let head = record::head(self.salt, stamp, kind, payload);
+        mapped::store_bytes(self.words(), at, head, payload)
+    }
+
     /// Whether a record stands at a place.
     pub fn has_record(&self, at: usize) -> bool {
         self.words().get(at).is_some_and(|word| word.load(Ordering::Acquire) != 0)
     }
 
-    /// The words from a place on, as many as a record may have, as long as there is a record.
-    pub fn load(&self, at: usize, to: &mut [u64; RECORD_WORDS_MAX]) -> usize {
+    /// What the record at a place says first, and its number; nothing where there is none yet.
+    pub fn first(&self, at: usize) -> Option<(First, u64)> {
+        let [first, number, ..] = self.words().get(at..)? else { return None };
+        let first = First::of(u64::from_le(first.load(Ordering::Acquire)))?;
+        Some((first, u64::from_le(number.load(Ordering::Relaxed))))
+    }
+
+    /// The first words of a record that is there, as they stand in the file.
+    pub fn load<'t>(&self, at: usize, words: usize, to: &'t mut [Word]) -> &'t [Word] {
         let places = self.words().get(at..).unwrap_or(&[]);
-        let Some(first) = places.first() else { return 0 };
-        let len = usize::from(u64::from_le(first.load(Ordering::Acquire)) as u16);
         let mut count = 0;
-        for (word, place) in to.iter_mut().zip(places).take(len) {
-            *word = u64::from_le(place.load(Ordering::Relaxed));
+        for (word, place) in to.iter_mut().zip(places).take(words) {
+            *word = place.load(Ordering::Relaxed).to_ne_bytes();
             count += 1;
         }
-        count
+        to.get(..count).unwrap_or(&[])
     }
 
     /// Makes these words safe from a power cut: alone, so that the pages behind them stay writable,

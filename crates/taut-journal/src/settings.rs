@@ -31,7 +31,8 @@ pub struct Settings {
     /// Bytes of a segment's file, a multiple of 4,096 from 64 KiB to 1 GiB. Two of them are in
     /// memory. One must last longer than the time between two turns of housekeeping.
     pub segment_bytes: usize,
-    /// How many full segments are kept behind the one that is written, at least 1.
+    /// How many full segments are kept behind the one that is written, at least 1; in a recording
+    /// all of them are.
     pub segments_kept: u32,
     /// When what was appended is safe from a power cut.
     pub durability: Durability,
@@ -54,6 +55,12 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// Those of a recording: all segments are kept, and the kernel writes them when it likes.
+    #[must_use]
+    pub fn of_recording() -> Self {
+        Self { segments_kept: u32::MAX, durability: Durability::None, ..Self::default() }
+    }
+
     pub(crate) const fn check(&self) -> Result<(), JournalError> {
         if self.segment_bytes < 64 << 10
             || self.segment_bytes > 1 << 30

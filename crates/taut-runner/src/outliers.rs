@@ -39,7 +39,7 @@ pub struct OutlierSettings {
 
 impl Default for OutlierSettings {
     fn default() -> Self {
-        Self { above_us: None, worst: 50, look_every_ms: 5 }
+        Self { above_us: None, worst: 50, look_every_ms: 20 }
     }
 }
 
@@ -124,9 +124,10 @@ impl OutlierWatch {
         }
     }
 
-    /// What it comes to so far.
+    /// What it comes to so far, or since then.
     pub(crate) fn told(
         &self,
+        since: Option<Nanos>,
         path: &PathSnapshot,
         instruments: &[Instrument],
     ) -> (Outliers, OutlierTrace) {
@@ -135,7 +136,7 @@ impl OutlierWatch {
             let instrument = instruments.get(id.0 as usize);
             instrument.map_or_else(|| id.0.to_string(), |it| it.symbol().to_string())
         };
-        let (mut outliers, trace) = self.keeper().told(&usual, symbol);
+        let (mut outliers, trace) = self.keeper().told(since, &usual, symbol);
         let cpus: Vec<usize> = trace.threads.iter().map(|thread| thread.cpu).collect();
         let after = Sample::take(Path::new("/"));
         outliers.others = others(&self.before, &after, &cpus, &self.own);

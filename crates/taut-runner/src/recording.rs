@@ -1,9 +1,10 @@
 //! A gateway's run, written down: what it hears, turn by turn.
 //!
 //! The first entry of the journal says what the run was. The next one is the turn in which the
-//! gateway was built, where there was an order journal behind what that recovered; then come its
-//! turns and rounds of housekeeping that did something, commands, and now and then what it had come
-//! to.
+//! gateway was built, where there was an order journal elsewhere behind what that recovered; then
+//! come its turns and rounds of housekeeping that did something, commands, and now and then what it
+//! had come to. Where its orders stand in the recording, each is there before its bytes leave, and
+//! so before the turn in which they do.
 
 use std::path::Path;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -16,7 +17,7 @@ use serde_json::Value;
 use taut_gateway::{Client, Gateway, Observer, OrderHandler};
 use taut_io::Kernel;
 use taut_journal::{
-    COMMAND, GAP, InputKeeper, InputSettings, InputWriter, Inputs, JournalError, RUN, STATE, TURN,
+    COMMAND, GAP, Housekeeper, Journal, JournalError, RUN, STATE, Settings, State, TURN, Writer,
 };
 use taut_market_data::FeedHandler;
 use taut_sys::{Clock, MAPPING_WORDS, TickMapping, tape};
@@ -135,12 +136,15 @@ pub enum WhenFull {
 }
 
 /// Writes a run down.
+///
+/// Where the recording is the gateway's own journal, what is written goes by that one's writer,
+/// which the gateway has: it is `lent` each time.
 #[derive(Debug)]
 pub struct Recorder {
-    writer: InputWriter,
-    keeper: JoinHandle<InputKeeper>,
-    /// Dropped when the keeper is to end.
-    _stop: Sender<()>,
+    /// Of a journal that has nothing about orders.
+    own: Option<Writer>,
+    /// Keeps a journal that is nobody else's.
+    keeper: Option<Keeper>,
     /// For the times of entries: what it says is on no tape.
     clock: Clock,
     entry: Vec<u8>,
@@ -157,38 +161,89 @@ pub struct Recorder {
     day: i64,
 }
 
+/// A thread that keeps a journal.
+#[derive(Debug)]
+struct Keeper {
+    thread: JoinHandle<Housekeeper>,
+    /// Dropped when it is to end.
+    stop: Sender<()>,
+}
+
+impl Keeper {
+    fn of(mut housekeeper: Housekeeper) -> Self {
+        let (stop, stopped) = mpsc::channel::<()>();
+        let thread = thread::spawn(move || {
+            while stopped.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+                // The writer says so when it has no segment.
+                let _ = housekeeper.turn();
+            }
+            housekeeper
+        });
+        Self { thread, stop }
+    }
+
+    /// Ends a journal whose writer is gone.
+    fn end(self) -> Result<(), RunnerError> {
+        let Self { thread, stop } = self;
+        drop(stop);
+        let failed = |error: &dyn std::fmt::Display| RunnerError::run("the recording", error);
+        let housekeeper = thread.join().map_err(|_| failed(&"its thread panicked"))?;
+        housekeeper.finish().map_err(|error| failed(&error))
+    }
+}
+
 impl Recorder {
-    /// Begins a journal in a new folder, with what the run is.
+    /// Begins a recording in a new folder, with what the run is.
     pub fn create(
         folder: &Path,
         head: &Head,
-        (settings, when_full): (InputSettings, WhenFull),
+        (settings, when_full): (Settings, WhenFull),
     ) -> Result<Self, RunnerError> {
-        let named = |error: &dyn std::fmt::Display| {
-            RunnerError::run(format_args!("recording in {}", folder.display()), error)
-        };
-        let inputs = Inputs::create(folder, settings);
-        let Inputs { mut writer, mut keeper } = inputs.map_err(|error| named(&error))?;
-        keeper.turn().map_err(|error| named(&error))?;
+        let Journal { writer, housekeeper, .. } = begin(folder, settings, None)?;
+        let own = (Some(writer), Some(Keeper::of(housekeeper)));
+        let mut recorder = Self::of(own, head, when_full);
+        recorder.begin_with(head, None)?;
+        Ok(recorder)
+    }
+
+    /// The same with the orders of a gateway that has none before: the writer is for them, and lent
+    /// from here on.
+    pub fn create_with_orders(
+        folder: &Path,
+        head: &Head,
+        (settings, when_full): (Settings, WhenFull),
+    ) -> Result<(Self, Writer), RunnerError> {
+        let journal = begin(folder, settings, Some(State::default()))?;
+        let Journal { mut writer, housekeeper, .. } = journal;
+        let own = (None, Some(Keeper::of(housekeeper)));
+        let mut recorder = Self::of(own, head, when_full);
+        recorder.begin_with(head, Some(&mut writer))?;
+        Ok((recorder, writer))
+    }
+
+    /// Begins a recording in a journal that has orders, too: its writer is lent from here on.
+    pub fn create_in(
+        journal: &mut Writer,
+        head: &Head,
+        when_full: WhenFull,
+    ) -> Result<Self, RunnerError> {
+        let mut recorder = Self::of((None, None), head, when_full);
+        recorder.begin_with(head, Some(journal))?;
+        Ok(recorder)
+    }
+
+    fn of(
+        (own, keeper): (Option<Writer>, Option<Keeper>),
+        head: &Head,
+        when_full: WhenFull,
+    ) -> Self {
         let clock = Clock::new(TickMapping::from_words(head.clock));
-        let what = serde_json::to_vec(head).map_err(|error| named(&error))?;
-        writer.append(RUN, clock.now(), &what).map_err(|error| named(&error))?;
-        let (stop, stopped) = mpsc::channel::<()>();
-        let keeper = thread::spawn(move || {
-            while stopped.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
-                // The writer says so when it has no segment.
-                let _ = keeper.turn();
-            }
-            keeper
-        });
-        let entry = Vec::with_capacity(1 << 16);
         let day = day_of(clock.utc_at(clock.now()));
-        Ok(Self {
-            writer,
+        Self {
+            own,
             keeper,
-            _stop: stop,
             clock,
-            entry,
+            entry: Vec::with_capacity(1 << 16),
             rounds: 0,
             keeps: true,
             when_full,
@@ -196,12 +251,25 @@ impl Recorder {
             dropped: 0,
             dropped_in_all: 0,
             day,
-        })
+        }
+    }
+
+    fn begin_with(&mut self, head: &Head, lent: Option<&mut Writer>) -> Result<(), RunnerError> {
+        let what = serde_json::to_vec(head);
+        let what = what.map_err(|error| RunnerError::run("the recording", error))?;
+        self.note(RUN, &what, lent)
     }
 
     /// Writes an entry that is no turn, before the first one.
-    pub fn note(&mut self, kind: u16, bytes: &[u8]) -> Result<(), RunnerError> {
-        let noted = self.writer.append(kind, self.clock.now(), bytes);
+    pub fn note(
+        &mut self,
+        kind: u16,
+        bytes: &[u8],
+        lent: Option<&mut Writer>,
+    ) -> Result<(), RunnerError> {
+        let now = self.clock.now();
+        let Some(writer) = writer(&mut self.own, lent) else { return Ok(()) };
+        let noted = writer.record(kind, now, bytes);
         noted.map(drop).map_err(|error| RunnerError::run("the recording", error))
     }
 
@@ -223,101 +291,116 @@ impl Recorder {
     /// It is over. One that did nothing is forgotten, but for the first turn behind one that did
     /// something: it leaves the loop as those find it that do nothing behind it.
     #[inline]
-    pub fn end(&mut self, kind: u16, has_worked: bool) {
+    pub fn end(&mut self, kind: u16, has_worked: bool, lent: Option<&mut Writer>) {
         tape::end_writing(|heard, has_effect| {
             let has_done = has_worked || has_effect;
             let is_kept = has_done || (kind == TURN && self.keeps);
             self.keeps = if kind == TURN { has_done } else { self.keeps || has_done };
             if is_kept {
-                self.append(kind, heard);
+                self.append(kind, heard, lent);
             }
         });
     }
 
-    /// Has the gateway do something, and writes down what it hears meanwhile.
-    pub fn command<T>(&mut self, command: Command, act: impl FnOnce() -> T) -> T {
+    /// The gateway has something done that is asked of it.
+    pub fn begin_command(&self) {
         tape::begin_writing(true);
-        let done = act();
+    }
+
+    /// It is done: what the gateway heard meanwhile is written down.
+    pub fn end_command(&mut self, command: Command, lent: Option<&mut Writer>) {
         self.keeps = true;
         let mut entry = std::mem::take(&mut self.entry);
         command.write(&mut entry);
         tape::end_writing(|heard, _| entry.extend_from_slice(heard));
-        self.append(COMMAND, &entry);
+        self.append(COMMAND, &entry, lent);
         self.entry = entry;
-        done
     }
 
     /// Writes the entry down, or what the settings say when there is no room.
     #[inline]
-    fn append(&mut self, kind: u16, bytes: &[u8]) {
+    fn append(&mut self, kind: u16, bytes: &[u8], lent: Option<&mut Writer>) {
         if self.failure.is_some() {
             return;
         }
         let now = self.clock.now();
-        if self.dropped > 0 && !self.close_gap(now) {
-            return self.not_appended(None);
+        let Some(writer) = writer(&mut self.own, lent) else { return };
+        if self.dropped > 0 {
+            // How many entries are missing, once there is room.
+            match writer.record(GAP, now, &self.dropped.to_le_bytes()) {
+                Ok(_) => self.dropped = 0,
+                Err(error) => return self.not_appended(error),
+            }
         }
-        if let Err(error) = self.writer.append(kind, now, bytes) {
-            self.not_appended(Some(error));
+        if let Err(error) = writer.record(kind, now, bytes) {
+            self.not_appended(error);
         }
     }
 
-    /// Says how many entries are missing, once there is room.
     #[cold]
-    fn close_gap(&mut self, now: Nanos) -> bool {
-        let is_closed = self.writer.append(GAP, now, &self.dropped.to_le_bytes()).is_ok();
-        if is_closed {
-            self.dropped = 0;
-        }
-        is_closed
-    }
-
-    #[cold]
-    fn not_appended(&mut self, error: Option<JournalError>) {
+    fn not_appended(&mut self, error: JournalError) {
         if self.when_full == WhenFull::Drop {
             self.dropped += 1;
             self.dropped_in_all += 1;
         } else {
-            self.failure = error;
+            self.failure = Some(error);
         }
     }
 
-    /// A round of housekeeping was done: now and then, what the gateway has come to is written.
-    pub fn note_round(&mut self, state: impl FnOnce() -> String) {
+    /// A round of housekeeping was done; whether it is time to write what the gateway has come to.
+    pub const fn count_round(&mut self) -> bool {
         self.rounds += 1;
-        if self.rounds >= ROUNDS_PER_STATE {
-            self.note_state(state);
-        }
+        self.rounds >= ROUNDS_PER_STATE
     }
 
     /// Writes what the gateway has come to.
-    pub fn note_state(&mut self, state: impl FnOnce() -> String) {
+    pub fn note_state(&mut self, state: &str, mut lent: Option<&mut Writer>) {
         self.rounds = 0;
         if self.failure.is_some() {
             return;
         }
         let day = day_of(self.clock.utc_at(self.clock.now()));
-        if std::mem::replace(&mut self.day, day) != day {
+        if std::mem::replace(&mut self.day, day) != day
+            && let Some(writer) = writer(&mut self.own, lent.as_deref_mut())
+        {
             // What cannot begin now begins when this segment is full.
-            self.writer.begin_segment();
+            writer.begin_segment();
         }
-        self.append(STATE, state().as_bytes());
+        self.append(STATE, state.as_bytes(), lent);
     }
 
-    /// Ends the journal; what is to be said of it, if anything.
-    pub fn finish(self) -> Result<Option<String>, RunnerError> {
-        let Self { writer, keeper, _stop: stop, failure, dropped_in_all, .. } = self;
-        let last = writer.next_sequence() - 1;
-        drop(stop);
-        let failed = |error: &dyn std::fmt::Display| RunnerError::run("the recording", error);
-        let keeper = keeper.join().map_err(|_| failed(&"its thread panicked"))?;
-        keeper.finish(writer).map_err(|error| failed(&error))?;
+    /// Ends the recording; what is to be said of it, if anything. `lent` is the writer where one was
+    /// lent, and is dropped; a journal of the gateway's own is ended by who keeps it.
+    pub fn finish(self, lent: Option<Writer>) -> Result<Option<String>, RunnerError> {
+        let Self { own, keeper, failure, dropped_in_all, .. } = self;
+        let writer = own.or(lent);
+        let last = writer.as_ref().map_or(0, |writer| writer.next_sequence() - 1);
+        drop(writer);
+        keeper.map_or(Ok(()), Keeper::end)?;
         Ok(match (failure, dropped_in_all) {
             (Some(failure), _) => Some(format!("the recording ends with entry {last}: {failure}")),
             (None, 0) => None,
             (None, dropped) => Some(format!("{dropped} entries are not in the recording")),
         })
     }
+}
+
+/// Where an entry goes.
+#[inline]
+const fn writer<'w>(
+    own: &'w mut Option<Writer>,
+    lent: Option<&'w mut Writer>,
+) -> Option<&'w mut Writer> {
+    match own {
+        Some(own) => Some(own),
+        None => lent,
+    }
+}
+
+fn begin(folder: &Path, settings: Settings, orders: Option<State>) -> Result<Journal, RunnerError> {
+    let begun = Journal::begin(folder, settings, orders);
+    begun
+        .map_err(|error| RunnerError::run(format_args!("recording in {}", folder.display()), error))
 }
 
 /// The day of a time, from the first of 1970, UTC.

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use serde::de::DeserializeOwned;
 use taut_gateway::Strategy;
-use taut_journal::{Frame, InputReader, JournalError, RECOVERED, RUN, State, TURN};
+use taut_journal::{Frame, JournalError, RECOVERED, RUN, Reader, State, TURN};
 use taut_sys::{Clock, TickMapping, tape};
 use taut_types::Nanos;
 use toml::{Table, Value};
@@ -29,7 +29,7 @@ use crate::start::Start;
 /// A run that was written down: [`Settings::record`].
 pub struct Recording {
     folder: PathBuf,
-    reader: InputReader,
+    reader: Reader,
     head: Head,
     /// The gateway that ran by itself, where it did.
     gateway: Option<RecordedGateway>,
@@ -54,7 +54,7 @@ impl Recording {
         let named = |what: &dyn fmt::Display| {
             RunnerError::Settings(format!("{}: {what}", folder.display()))
         };
-        let mut reader = InputReader::open(folder).map_err(|error| match error {
+        let mut reader = Reader::open(folder).map_err(|error| match error {
             JournalError::File { .. } => {
                 named(&format_args!("no recording of a run ({error}); check the path"))
             }
@@ -202,7 +202,7 @@ impl Recording {
             held.note(&frame, began);
             held.show(&mut *progress);
         }
-        held.unfinished = reader.tail().is_some();
+        held.unfinished = !reader.is_ended();
         Ok(held)
     }
 
@@ -248,15 +248,22 @@ impl Recording {
         let now = Nanos(run.setup.common.began);
         let make = || Ok(make(Start { now, instrument, parameters }));
         let mut found = Replayed { held, ..Replayed::default() };
-        let built = reader.next_frame().map_err(|error| named(&error))?;
-        let Some(frame @ Frame { kind: TURN, bytes, .. }) = built else {
-            return Err(named(&"the run ended before its gateway was built"));
-        };
-        found.held.note(&frame, began);
-        tape::begin_reading(bytes);
+        let recovered = reader.orders().cloned();
+        loop {
+            match reader.next_frame().map_err(|error| named(&error))? {
+                Some(frame) if frame.is_about_orders() => found.held.note(&frame, began),
+                Some(frame @ Frame { kind: TURN, bytes, .. }) => {
+                    found.held.note(&frame, began);
+                    tape::begin_reading(bytes);
+                    break;
+                }
+                _ => return Err(named(&"the run ended before its gateway was built")),
+            }
+        }
         let (progress, rows, passed) = (&mut *progress, market.clone(), packets.clone());
         let (reader, into) = (&mut reader, &mut found);
-        let replaying = Replaying { reader, began, found: into, progress, limits, market, packets };
+        let replaying =
+            Replaying { reader, recovered, began, found: into, progress, limits, market, packets };
         let replayed = replay((run, head.clock), replaying, make);
         // A gateway that could not be built has left the tape on.
         let _ = tape::end_reading();
@@ -283,7 +290,8 @@ impl Recording {
             |what: &dyn fmt::Display| RunnerError::Run(format!("{}: {what}", folder.display()));
         let run = gateway.ok_or_else(|| named(&"no gateway that ran by itself, but a run"))?;
         let mut found = Replayed { held, ..Replayed::default() };
-        let mut recovered = None;
+        // Where its orders stand in the recording, that begins with what they had come to.
+        let mut recovered = reader.orders().cloned();
         loop {
             let frame = reader.next_frame().map_err(|error| named(&error))?;
             let ended = || named(&"the recording ends before its gateway was built");
@@ -295,13 +303,15 @@ impl Recording {
                     tape::begin_reading(frame.bytes);
                     break;
                 }
+                _ if frame.is_about_orders() => {}
                 _ => return Err(ended()),
             }
         }
         let (progress, rows, passed) = (&mut *progress, market.clone(), packets.clone());
         let (reader, into) = (&mut reader, &mut found);
-        let replaying = Replaying { reader, began, found: into, progress, limits, market, packets };
-        let again = GatewayReplay { run, clock: head.clock, recovered, replaying };
+        let replaying =
+            Replaying { reader, recovered, began, found: into, progress, limits, market, packets };
+        let again = GatewayReplay { run, clock: head.clock, replaying };
         let replayed = service::replay(again, make);
         // A gateway that could not be built has left the tape on.
         let _ = tape::end_reading();

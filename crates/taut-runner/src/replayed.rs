@@ -29,6 +29,8 @@ pub struct Held {
     pub commands: u64,
     /// See [`turns`](Self::turns).
     pub states: u64,
+    /// Entries about orders, which are no turns.
+    pub order_entries: u64,
     /// Entries that were dropped because the disk took no more.
     pub dropped: u64,
     /// Bytes of the entries.
@@ -43,6 +45,10 @@ impl Held {
     pub(crate) fn note(&mut self, frame: &Frame<'_>, began: Nanos) {
         self.entries += 1;
         self.bytes += frame.bytes.len() as u64;
+        if frame.is_about_orders() {
+            self.order_entries += 1;
+            return;
+        }
         self.span = frame.time.since(began);
         let count = match frame.kind {
             TURN => &mut self.turns,
@@ -84,6 +90,9 @@ impl fmt::Display for Held {
             "\n{entries} entries, {megabytes:.1} MB: {turns} turns, {rounds} rounds of \
              housekeeping, {commands} commands, {states} states"
         )?;
+        if self.order_entries > 0 {
+            write!(f, ", {} about orders", self.order_entries)?;
+        }
         match self.dropped {
             0 => Ok(()),
             dropped => write!(f, "; {dropped} entries were dropped"),

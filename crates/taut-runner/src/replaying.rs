@@ -2,7 +2,7 @@
 
 use taut_io::TapedKernel;
 use taut_journal::{
-    ATTENTION, COMMAND, Frame, GAP, HOUSEKEEPING, InputReader, JournalError, STATE, TURN,
+    ATTENTION, COMMAND, Frame, GAP, HOUSEKEEPING, JournalError, Reader, STATE, State, TURN,
 };
 use taut_oms::{RiskLimits, RiskSizes};
 use taut_sys::{stop_requests, tape};
@@ -15,7 +15,10 @@ use crate::replayed::{Divergence, Held, Replayed};
 
 /// A journal behind the turn in which the gateway is built.
 pub struct Replaying<'a> {
-    pub reader: &'a mut InputReader,
+    pub reader: &'a mut Reader,
+    /// What the gateway's orders had come to before, where they stand in the recording or in a
+    /// journal beside it.
+    pub recovered: Option<State>,
     /// When the run began.
     pub began: Nanos,
     pub found: &'a mut Replayed,
@@ -60,12 +63,20 @@ impl Replaying<'_> {
         let Self { reader, found, progress, packets, .. } = self;
         let began = self.began;
         let damaged = |error: JournalError| RunnerError::run("the recording", error);
-        while let Some(frame) = reader.next_frame().map_err(damaged)? {
+        loop {
+            let Some(frame) = reader.next_frame().map_err(damaged)? else {
+                found.held.unfinished = !reader.is_ended();
+                break;
+            };
             if stop_requests() > 0 {
                 return Err(RunnerError::Run("interrupted".to_owned()));
             }
             found.held.note(&frame, began);
             found.held.show(&mut **progress);
+            if frame.is_about_orders() {
+                // The turn in which they were written down comes behind them.
+                continue;
+            }
             if let Some(Ok(mut packets)) = packets.as_ref().map(|packets| packets.lock()) {
                 packets.set_time(frame.time);
             }
@@ -81,7 +92,6 @@ impl Replaying<'_> {
                 break;
             }
         }
-        found.held.unfinished = reader.tail().is_some();
         Ok(())
     }
 }

@@ -169,7 +169,7 @@ pub fn run(settings: &Settings, observer: &mut dyn Observer) -> Result<Outcome, 
     let Traded { started_utc, end, elapsed, drained, venue, holdings } = traded;
     run.children.end();
     let path = PathSnapshot::of(&run.views.path);
-    let told = |watch: &OutlierWatch| Ok(watch.told(&path, &settings.instruments()?));
+    let told = |watch: &OutlierWatch| Ok(watch.told(None, &path, &settings.instruments()?));
     let (outliers, outlier_trace): (Outliers, OutlierTrace) =
         outliers.as_ref().map(told).transpose()?.unwrap_or_default();
     Ok(Outcome {

@@ -33,9 +33,28 @@ pub fn crc32c_words(words: &[u64]) -> u32 {
     portable_words(words)
 }
 
+/// The sum of all that stands before these bytes and of them, from the sum of what stands before.
+#[inline]
+#[must_use]
+pub fn crc32c_behind(before: u32, bytes: &[u8]) -> u32 {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("sse4.2") {
+        // SAFETY: the processor has the instructions that the function is compiled for.
+        return unsafe { sum_behind(before, bytes) };
+    }
+    portable_behind(before, bytes)
+}
+
 fn portable_words(words: &[u64]) -> u32 {
     let mut digest = PORTABLE.digest();
     words.iter().for_each(|word| digest.update(&word.to_le_bytes()));
+    digest.finalize()
+}
+
+/// The crate takes the state that it begins with as a polynomial is written, highest power first.
+fn portable_behind(before: u32, bytes: &[u8]) -> u32 {
+    let mut digest = PORTABLE.digest_with_initial((!before).reverse_bits());
+    digest.update(bytes);
     digest.finalize()
 }
 
@@ -51,17 +70,23 @@ fn sum_words(words: &[u64]) -> u32 {
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "sse4.2")]
 fn sum_bytes(bytes: &[u8]) -> u32 {
+    sum_behind(0, bytes)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "sse4.2")]
+fn sum_behind(before: u32, bytes: &[u8]) -> u32 {
     use core::arch::x86_64::{_mm_crc32_u8, _mm_crc32_u64};
     let (words, tail) = bytes.as_chunks::<8>();
     let whole = words
         .iter()
-        .fold(u64::from(u32::MAX), |sum, word| _mm_crc32_u64(sum, u64::from_le_bytes(*word)));
+        .fold(u64::from(!before), |sum, word| _mm_crc32_u64(sum, u64::from_le_bytes(*word)));
     !tail.iter().fold(whole as u32, |sum, byte| _mm_crc32_u8(sum, *byte))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{PORTABLE, crc32c, crc32c_words, portable_words};
+    use super::{PORTABLE, crc32c, crc32c_behind, crc32c_words, portable_behind, portable_words};
     use proptest::prelude::*;
 
     #[test]
@@ -84,6 +109,9 @@ mod tests {
             let flat: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
             prop_assert_eq!(crc32c_words(&words), crc32c(&flat));
             prop_assert_eq!(portable_words(&words), crc32c(&flat));
+            let both = [&flat[..], &bytes[..]].concat();
+            prop_assert_eq!(crc32c_behind(crc32c(&flat), &bytes), crc32c(&both));
+            prop_assert_eq!(portable_behind(crc32c(&flat), &bytes), crc32c(&both));
         }
     }
 }

@@ -20,7 +20,7 @@ mod prefetch;
 #[cfg(target_arch = "x86_64")]
 mod sse2;
 
-pub use crc32c::{crc32c, crc32c_words};
+pub use crc32c::{crc32c, crc32c_behind, crc32c_words};
 pub use lanes::{LaneOperation, Lanes};
 pub use level::Level;
 pub use prefetch::{prefetch_read, prefetch_write};

@@ -63,10 +63,12 @@ pub enum Heard {
     Place,
     /// What is kept in a file, or whether something could be.
     Kept,
+    /// What the venue told another thread of an order.
+    Copy,
 }
 
 impl Heard {
-    const ALL: [Self; 20] = [
+    const ALL: [Self; 21] = [
         Self::Ticks,
         Self::Time,
         Self::Random,
@@ -87,6 +89,7 @@ impl Heard {
         Self::Command,
         Self::Place,
         Self::Kept,
+        Self::Copy,
     ];
 
     /// What it is, for people.
@@ -113,6 +116,7 @@ impl Heard {
             Self::Command => "what somebody wants done",
             Self::Place => "where a name is",
             Self::Kept => "what is kept in a file",
+            Self::Copy => "a copy of what the venue said",
         }
     }
 

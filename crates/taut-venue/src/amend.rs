@@ -13,7 +13,6 @@ use taut_types::{Lots, OrderId, Side};
 
 use crate::clients::ClientIo;
 use crate::entry::check_order;
-use crate::error::VenueError;
 use crate::exchange::{Exchange, open_order};
 use crate::identity::ClientId;
 use crate::orders::{ClientOrder, Known};
@@ -36,27 +35,27 @@ impl Exchange {
         client: ClientId,
         request: &OrderCancelReplaceRequest,
         clients: &mut ClientIo<'_, impl Kernel>,
-    ) -> Result<(), VenueError> {
+    ) {
         self.counters.replace_requests += 1;
         let orig = self.orders.known_ever(client, &request.orig_cl_ord_id);
         let vetted = self.vet(client, orig, request);
         self.orders.note(client, request.order.cl_ord_id, Known::Request);
         let refused = match vetted {
             Ok((order_id, replacement)) => {
-                let Some(order) = self.orders.get_mut(order_id) else { return Ok(()) };
+                let Some(order) = self.orders.get_mut(order_id) else { return };
                 order.request = Some(request.order.cl_ord_id);
                 order.replacement = Some((replacement, request.order.account));
                 let place = order.place;
                 let shown = self.book(place).and_then(|book| book.order(order_id));
-                self.publisher.expect_replacement(order_id, shown.map_or(Lots::ZERO, |it| it.lots));
+                self.replaced = (order_id, shown.map_or(Lots::ZERO, |it| it.lots));
                 if replacement.terms.display() > Lots::ZERO {
                     self.publisher.watch_iceberg(order_id);
                 }
                 let (order, mode) = (replacement, ReplaceMode::InFlight);
-                self.execute(now, place, Command::Replace { order, mode }, clients)?;
-                let Some(&Event::ReplaceRejected { reason, .. }) = self.events.first() else {
+                self.execute(now, place, Command::Replace { order, mode }, clients);
+                let Some(&Event::ReplaceRejected { reason, .. }) = self.first_event() else {
                     self.counters.replaces += 1;
-                    return Ok(());
+                    return;
                 };
                 if let Some(order) = self.orders.get_mut(order_id) {
                     (order.request, order.replacement) = (None, None);
@@ -77,7 +76,6 @@ impl Exchange {
             text: refused.1.as_bytes(),
         };
         clients.send(self.stamp(now), client, &reject);
-        Ok(())
     }
 
     /// The order that a replacement names, and what becomes of it.
@@ -185,7 +183,7 @@ impl Exchange {
         client: ClientId,
         request: &OrderMassCancelRequest,
         clients: &mut ClientIo<'_, impl Kernel>,
-    ) -> Result<(), VenueError> {
+    ) {
         let place = request.symbol.and_then(|symbol| self.listings.place(&symbol));
         let refused = if self.orders.known(client, &request.cl_ord_id).is_some() {
             Some((OTHER, "the ClOrdID has been used before"))
@@ -212,7 +210,7 @@ impl Exchange {
                 }
                 affected += 1;
                 self.counters.cancels += 1;
-                self.execute(now, place, Command::Cancel { order_id }, clients)?;
+                self.execute(now, place, Command::Cancel { order_id }, clients);
             }
         }
         let report = OrderMassCancelReport {
@@ -225,7 +223,6 @@ impl Exchange {
             text: refused.map_or(&[], |(_, text)| text.as_bytes()),
         };
         clients.send(self.stamp(now), client, &report);
-        Ok(())
     }
 
     fn status_of(&self, now: Now, order: &ClientOrder) -> ExecutionReport<'static> {

@@ -1,15 +1,20 @@
 //! The clients' places: who is connected, and that nobody is twice.
 
+mod image;
+mod sequenced;
+
 use taut_engine::Event;
 use taut_fix::{CompId, ExecutionReport, FieldIndex, Now, TypedMessage};
 use taut_io::{Handle, Io, Kernel};
 use taut_types::Nanos;
 
 use crate::connection::{Connection, Request, Terms};
+use crate::error::VenueError;
 use crate::identity::{ClientId, SessionId};
+use crate::journal::{Input, Sequencer};
 use crate::observer::Observer;
 use crate::orders::SESSIONS_MAX;
-use crate::parked::Parked;
+use crate::parked::{PARKED_MAX, Parked};
 
 /// What became of a logon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +28,7 @@ pub enum LogOn {
 }
 
 /// CompIDs that a venue remembers.
-const NAMES_MAX: usize = 128;
+const NAMES_MAX: usize = PARKED_MAX;
 
 /// Slots of connections: a stranger that gave way to another has its slot until that is told, which
 /// is behind the other's arrival.
@@ -38,6 +43,10 @@ struct Name {
     comp_id: CompId,
     /// Where it is connected.
     slot: Option<usize>,
+    /// It was connected when the venue before this one ended, and has not come back.
+    was_here: bool,
+    /// Its session may use the outgoing numbers below this one: the journal says so.
+    reserved: u64,
 }
 
 #[derive(Debug)]
@@ -58,6 +67,8 @@ pub struct Clients {
     /// By the clients' ids.
     names: Vec<Name>,
     parked: Parked,
+    /// Writes down what is answered, where there is a journal.
+    sequencer: Option<Box<Sequencer>>,
     next_serial: u64,
     /// Whether some connection may have output that was not flushed.
     has_output: bool,
@@ -75,6 +86,7 @@ impl Clients {
             used: 0,
             names: Vec::new(),
             parked: Parked::new(),
+            sequencer: None,
             next_serial: 1,
             has_output: false,
             logged_on: 0,
@@ -141,10 +153,10 @@ impl Clients {
 
     /// What a client wants next.
     pub fn next_request(&mut self, now: Now, session: SessionId) -> Option<Request> {
-        let Self { slots, index, has_output, parked, .. } = self;
+        let Self { slots, index, has_output, parked, sequencer, .. } = self;
         let slot = slots.get_mut(session.slot)?.as_mut()?;
         *has_output = true;
-        slot.connection.next_request(now, index, parked)
+        slot.connection.next_request(now, index, parked, sequencer.as_deref_mut())
     }
 
     /// Which client a connection was let in as.
@@ -173,10 +185,10 @@ impl Clients {
         connection.let_in(comp_id);
         self.logged_on += 1;
         let at = known.unwrap_or_else(|| {
-            self.names.push(Name { comp_id, slot: None });
+            self.names.push(Name { comp_id, slot: None, was_here: false, reserved: 0 });
             self.names.len() - 1
         });
-        self.names[at].slot = Some(session.slot);
+        (self.names[at].slot, self.names[at].was_here) = (Some(session.slot), false);
         LogOn::First(ClientId(at))
     }
 
@@ -252,9 +264,20 @@ impl<K: Kernel> ClientIo<'_, K> {
         self.observer.on_events(now, place, events);
     }
 
+    /// Writes an input down with the numbers of its reports, where there is a journal: before
+    /// anything of it leaves.
+    #[inline]
+    pub fn write_down(&mut self, now: Now, input: &Input) -> Result<(), VenueError> {
+        match &self.clients.sequencer {
+            None => Ok(()),
+            Some(_) => self.clients.write_down(now, input),
+        }
+    }
+
     /// Sends a report or a refused request with the next flush. One for a client that is away is
     /// kept, if it has a session to come back to.
     pub fn send(&mut self, now: Now, client: ClientId, message: &impl TypedMessage) {
+        self.clients.note_told(client);
         let Clients { names, slots, parked, reports, has_output, .. } = &mut *self.clients;
         let Some(name) = names.get(client.0) else { return };
         let slot = name.slot.and_then(|slot| slots.get_mut(slot)?.as_mut());
@@ -271,6 +294,7 @@ impl<K: Kernel> ClientIo<'_, K> {
     /// Answers a question that is about no order, with the next flush. Nothing is kept for a client
     /// that is away: whoever comes back asks anew.
     pub fn answer(&mut self, now: Now, client: ClientId, message: &impl TypedMessage) {
+        self.clients.note_told(client);
         let Clients { names, slots, has_output, .. } = &mut *self.clients;
         let slot = names.get(client.0).and_then(|name| name.slot);
         if let Some(slot) = slot.and_then(|slot| slots.get_mut(slot)?.as_mut()) {

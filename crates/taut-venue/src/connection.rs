@@ -2,14 +2,15 @@
 
 use taut_fix::{
     BeginString, BusinessMessageReject, BusinessRejectReason, CompId, DataTags, Delivery,
-    Dictionaries, Event, FieldIndex, FixError, Limit, Link, LinkConfig, MESSAGE_BYTES_MAX,
+    Dictionaries, Event, FieldIndex, FixError, Framed, Limit, Link, LinkConfig, MESSAGE_BYTES_MAX,
     MemoryStore, Misuse, NewOrderSingle, Now, OrderCancelReplaceRequest, OrderCancelRequest,
     OrderFlow, OrderMassCancelRequest, OrderMassStatusRequest, OrderStatusRequest, Peek, Received,
-    RequestForPositions, Role, Session, SessionConfig, ShortText, Store, TypedMessage, peek,
+    RequestForPositions, Role, Session, SessionConfig, ShortText, Store, TypedMessage, frame, peek,
 };
 use taut_io::{Handle, Io, Kernel};
 use taut_types::Nanos;
 
+use crate::journal::Sequencer;
 use crate::parked::{MESSAGE_BYTES, Parked};
 
 /// What one receive of the loop brings at the most.
@@ -17,7 +18,7 @@ const RECEIVE_BYTES: usize = 64 * 1_024;
 /// Room for two receives, behind the start of a message.
 const INBOX_BYTES: usize = 2 * RECEIVE_BYTES + MESSAGE_BYTES_MAX;
 /// The newest reports, which a client may ask for again.
-const STORE_MESSAGES: usize = 4_096;
+pub const STORE_MESSAGES: usize = 4_096;
 const STORE_BYTES: usize = 256 * STORE_MESSAGES;
 /// How long a connection may stay without a Logon.
 pub const LOGON_TIMEOUT: Nanos = Nanos::from_secs(10);
@@ -42,6 +43,30 @@ pub enum Request {
     Leave,
 }
 
+impl Request {
+    /// What a typed message asks for, if anything.
+    #[inline]
+    fn of(flow: OrderFlow<'_>) -> Option<Self> {
+        Some(match flow {
+            OrderFlow::NewOrderSingle(order) => Self::NewOrder(order),
+            OrderFlow::OrderCancelRequest(cancel) => Self::Cancel(cancel),
+            OrderFlow::OrderCancelReplaceRequest(replace) => Self::Replace(replace),
+            OrderFlow::OrderStatusRequest(status) => Self::Status(status),
+            OrderFlow::OrderMassStatusRequest(status) => Self::MassStatus(status),
+            OrderFlow::OrderMassCancelRequest(cancel) => Self::MassCancel(cancel),
+            OrderFlow::RequestForPositions(request) => Self::Positions(request),
+            _ => return None,
+        })
+    }
+
+    /// What a message asks for that stands in a journal: it was read once before.
+    pub fn read(message: &[u8], index: &mut FieldIndex) -> Option<Self> {
+        let Ok(Framed::Message(frame)) = frame(message, MESSAGE_BYTES_MAX) else { return None };
+        index.fill(&frame).ok()?;
+        OrderFlow::decode(message, index).ok().and_then(Self::of)
+    }
+}
+
 /// What the sessions of a venue have in common.
 #[derive(Clone, Debug)]
 pub struct Terms {
@@ -53,6 +78,8 @@ pub struct Terms {
     pub write_bytes_max: usize,
     /// Sequence numbers start again with every connection; otherwise sessions are parked.
     pub reset_on_logon: bool,
+    /// Nothing leaves but with a flush: what was sent is written down before.
+    pub holds: bool,
 }
 
 /// A TCP connection and, from its Logon on, its FIX session.
@@ -66,6 +93,8 @@ pub struct Connection {
     /// Whose session it is that was parked.
     resumed: Option<CompId>,
     is_broken: bool,
+    /// What the link had no room for, where nothing may leave before a flush.
+    held: Vec<u8>,
     terms: Terms,
     /// The CompID under which it was let in.
     comp_id: Option<CompId>,
@@ -80,6 +109,7 @@ impl Connection {
             link: None,
             resumed: None,
             is_broken: false,
+            held: Vec::new(),
             terms,
             comp_id: None,
         }
@@ -93,6 +123,11 @@ impl Connection {
     /// Lets it in.
     pub const fn let_in(&mut self, comp_id: CompId) {
         self.comp_id = Some(comp_id);
+    }
+
+    /// Its session, once it has one.
+    pub const fn link_mut(&mut self) -> Option<&mut Link<MemoryStore>> {
+        self.link.as_mut()
     }
 
     /// Its stream on the loop.
@@ -127,12 +162,16 @@ impl Connection {
         now: Now,
         index: &mut FieldIndex,
         parked: &mut Parked,
+        mut sequencer: Option<&mut Sequencer>,
     ) -> Option<Request> {
         if self.link.is_none() {
             self.open_session(now, index, parked);
         }
         if let Some(link) = &mut self.link {
             while let Some(delivery) = link.handle_bytes(now, &mut &[][..], index) {
+                if let Some(sequencer) = &mut sequencer {
+                    sequencer.hears(&delivery.event, delivery.message);
+                }
                 let request = request_of(delivery);
                 if request.is_some() {
                     return request;
@@ -198,7 +237,12 @@ impl Connection {
             sent => return sent.is_ok(),
         }
         // The reports of a sweep may be more than waits at once.
-        self.flush(io);
+        if self.terms.holds {
+            self.held.extend_from_slice(link.unsent());
+            link.clear_unsent();
+        } else {
+            self.flush(io);
+        }
         let link = self.link.as_mut();
         link.is_some_and(|link| link.outbox(now).send_message(message).is_ok())
     }
@@ -216,12 +260,13 @@ impl Connection {
     pub fn flush(&mut self, io: &mut Io<impl Kernel>) {
         let Some(link) = &mut self.link else { return };
         let bytes = link.unsent();
-        if bytes.is_empty() {
+        if bytes.is_empty() && self.held.is_empty() {
             return;
         }
+        let held = self.held.chunks(self.terms.write_bytes_max);
         // The loop takes a write whole, or refuses it: what a client that does not read would make
         // it keep.
-        for chunk in bytes.chunks(self.terms.write_bytes_max) {
+        for chunk in held.chain(bytes.chunks(self.terms.write_bytes_max)) {
             if io.write(self.stream, chunk, None).is_err() {
                 // What is behind it would follow a hole.
                 self.is_broken = true;
@@ -229,6 +274,7 @@ impl Connection {
             }
         }
         link.clear_unsent();
+        self.held.clear();
     }
 
     /// Opens a session for whoever the Logon names. What is no Logon, or is for somebody else, is
@@ -269,17 +315,13 @@ fn request_of(delivery: Delivery<'_, MemoryStore>) -> Option<Request> {
         }
         Event::LoggedOut | Event::Disconnect(_) => Some(Request::Leave),
         Event::Application { sequence, .. } => match message.order_flow() {
-            Ok(OrderFlow::NewOrderSingle(order)) => Some(Request::NewOrder(order)),
-            Ok(OrderFlow::OrderCancelRequest(cancel)) => Some(Request::Cancel(cancel)),
-            Ok(OrderFlow::OrderCancelReplaceRequest(replace)) => Some(Request::Replace(replace)),
-            Ok(OrderFlow::OrderStatusRequest(status)) => Some(Request::Status(status)),
-            Ok(OrderFlow::OrderMassStatusRequest(status)) => Some(Request::MassStatus(status)),
-            Ok(OrderFlow::OrderMassCancelRequest(cancel)) => Some(Request::MassCancel(cancel)),
-            Ok(OrderFlow::RequestForPositions(request)) => Some(Request::Positions(request)),
-            Ok(_) => {
-                // A session that is logging out takes no answer any more.
-                let _ = type_refusal(sequence, message).map(|it| outbox.send_message(&it));
-                None
+            Ok(flow) => {
+                let request = Request::of(flow);
+                if request.is_none() {
+                    // A session that is logging out takes no answer any more.
+                    let _ = type_refusal(sequence, message).map(|it| outbox.send_message(&it));
+                }
+                request
             }
             Err(error) => {
                 outbox.refuse_content(sequence, message.msg_type(), error);
@@ -302,7 +344,7 @@ fn type_refusal(sequence: u64, message: Received<'_>) -> Option<BusinessMessageR
 
 impl Terms {
     /// A new session with this client, before its connection.
-    fn link_with(&self, client: CompId) -> Link<MemoryStore> {
+    pub fn link_with(&self, client: CompId) -> Link<MemoryStore> {
         let store = MemoryStore::new(STORE_MESSAGES, STORE_BYTES);
         let sizes = LinkConfig::fixed(INBOX_BYTES, self.write_bytes_max, MESSAGE_BYTES);
         Link::new(Session::new(self.session_with(client), store), &sizes)
@@ -339,6 +381,7 @@ mod tests {
             dictionaries,
             write_bytes_max: 32 * 1_024,
             reset_on_logon: true,
+            holds: false,
         };
         let (us, them) = (name(b"CLIENT"), name(b"VENUE"));
         let config = SessionConfig::new(Role::Initiator, BeginString::Fix44, us, them);
@@ -347,7 +390,7 @@ mod tests {
         client.connect(Now::default());
         let mut connection = Connection::new(stream, terms, Now::default());
         assert!(connection.receive(client.poll_transmit(Now::default())));
-        let request = connection.next_request(Now::default(), index, &mut Parked::new());
+        let request = connection.next_request(Now::default(), index, &mut Parked::new(), None);
         assert!(matches!(request, Some(Request::LogOn { comp_id, is_new: true }) if comp_id == us));
         connection
     }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use taut_fix::FixError;
 use taut_io::IoError;
+use taut_journal::JournalError;
 use taut_sys::SysError;
 use taut_types::OrderId;
 
@@ -36,11 +37,44 @@ pub enum VenueError {
         /// The system call and its error.
         error: SysError,
     },
+    /// The journal cannot be begun, read or written.
+    Journal(JournalError),
+    /// What the journal holds is no venue of this configuration.
+    NotTaken {
+        /// Where: a frame of the journal.
+        frame: u64,
+        /// Why.
+        why: NotTaken,
+    },
     /// The kernel took no datagram for so long that the feed cannot be kept whole.
     FeedBlocked {
         /// Which channel.
         thing: &'static str,
     },
+}
+
+/// Why an image is not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotTaken {
+    /// It is none, or one of another version.
+    Malformed,
+    /// Its instruments are not the first ones of the configuration.
+    Instruments,
+    /// A book of it does not fit: it is larger than the configuration has room for.
+    Engine,
+}
+
+impl fmt::Display for NotTaken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Malformed => "what stands there means nothing to this version of the venue",
+            Self::Instruments => {
+                "its instruments are others: those of the journal come first, in their order, with \
+                 their ticks and lots; new ones come behind them"
+            }
+            Self::Engine => "a book of it does not fit: raise order_capacity and level_capacity",
+        })
+    }
 }
 
 impl fmt::Display for VenueError {
@@ -60,6 +94,8 @@ impl fmt::Display for VenueError {
             Self::Socket { thing, error } => {
                 write!(f, "{thing}: {error}: check the address, the interface and the limits")
             }
+            Self::Journal(error) => write!(f, "the journal: {error}"),
+            Self::NotTaken { frame, why } => write!(f, "the journal, frame {frame}: {why}"),
             Self::FeedBlocked { thing } => write!(
                 f,
                 "{thing}: the kernel takes no datagram: check the interface and its send buffer"

@@ -3,6 +3,8 @@
 //! Reports go to the clients before the packets of the same command go to the feed, so that who
 //! traded knows it first. Real venues differ in this; it is the order that favours order entry.
 
+mod image;
+
 use std::ops::Range;
 
 use taut_book::OrderBook;
@@ -14,7 +16,7 @@ use taut_fix::{
 use taut_io::Kernel;
 use taut_market_data::TradingStatus;
 use taut_sys::Clock;
-use taut_types::{HalfTicks, Instrument, InstrumentId, Lots, OrderId, Side};
+use taut_types::{HalfTicks, Instrument, InstrumentId, Lots, OrderId, Price, Side};
 
 use crate::clients::ClientIo;
 use crate::config::VenueConfig;
@@ -23,6 +25,7 @@ use crate::entry::{Refusal, check_order};
 use crate::error::VenueError;
 use crate::flow::{FlowStep, Top};
 use crate::identity::ClientId;
+use crate::journal::Input;
 use crate::lines::Lines;
 use crate::listing::{Listing, Listings};
 use crate::orders::{ClientOrders, Known};
@@ -32,8 +35,11 @@ use crate::reports::{Reporter, no_order_id, ord_rej_reason};
 
 /// Events of one command that need no further memory: a sweep of some hundred orders.
 const EVENT_CAPACITY: usize = 4_096;
+/// Commands of one input that need no further memory.
+const EXECUTED_CAPACITY: usize = 64;
+const NONE_REPLACED: (OrderId, Lots) = (OrderId(0), Lots::ZERO);
 /// Whose the flow's orders are.
-const FLOW: u32 = 0;
+pub const FLOW: u32 = 0;
 
 /// The engines, everything that follows their events, and the flow that feeds them.
 #[derive(Debug)]
@@ -42,8 +48,16 @@ pub struct Exchange {
     /// In their places; there is none before the first order.
     engines: Box<[Option<Box<Engine>>]>,
     sizes: EngineConfig,
-    /// Of the command that was executed last.
+    /// Of the input that is executed, command by command.
     pub(crate) events: Vec<Event>,
+    /// Where the events of this input begin: those before wait for the disk.
+    begun_at: usize,
+    /// Its commands, and those of inputs before it that nobody has heard of.
+    executed: Vec<Executed>,
+    /// The order that the next command replaces, and what is displayed of it.
+    pub(crate) replaced: (OrderId, Lots),
+    /// The time of the input that is executed, where one time holds for all of it.
+    sequenced: Option<Now>,
     pub(crate) orders: ClientOrders,
     /// What becomes of a post-only order that would trade.
     pub(crate) post_only: PostOnly,
@@ -52,6 +66,18 @@ pub struct Exchange {
     pub player: FlowPlayer,
     clock: Option<Clock>,
     pub(crate) counters: VenueCounters,
+}
+
+/// A command of an input that was executed.
+#[derive(Clone, Copy, Debug)]
+struct Executed {
+    /// When.
+    now: Now,
+    place: usize,
+    /// Where its events end.
+    end: usize,
+    /// The order that it replaces, and what was displayed of it.
+    replaced: (OrderId, Lots),
 }
 
 impl Exchange {
@@ -63,6 +89,10 @@ impl Exchange {
             engines: config.instruments.iter().map(|_| None).collect(),
             sizes: EngineConfig { order_capacity, level_capacity },
             events: Vec::with_capacity(EVENT_CAPACITY),
+            begun_at: 0,
+            executed: Vec::with_capacity(EXECUTED_CAPACITY),
+            replaced: NONE_REPLACED,
+            sequenced: None,
             orders: ClientOrders::with_capacity(
                 order_capacity,
                 config.cl_ord_id_capacity,
@@ -114,9 +144,10 @@ impl Exchange {
 
     /// The time at this moment, or else the time of the poll.
     pub fn stamp(&self, now: Now) -> Now {
-        match &self.clock {
-            None => now,
-            Some(clock) => {
+        match (&self.clock, self.sequenced) {
+            (_, Some(sequenced)) => sequenced,
+            (None, None) => now,
+            (Some(clock), None) => {
                 let mono = clock.now();
                 Now { mono, utc: clock.utc_at(mono) }
             }
@@ -161,24 +192,21 @@ impl Exchange {
             FlowStep::Command(command) => command,
             FlowStep::Print { price, lots, aggressor } => {
                 self.counters.prints += 1;
-                let now = self.stamp(now);
-                if let Ok(price) = instrument.half_ticks(price) {
-                    clients.tell_events(now, place, &[print(price, lots, aggressor)]);
-                }
-                let Now { mono, utc } = now;
-                let trade = trade(price, lots, OrderId(0), aggressor);
-                self.publisher.print(clients.io, mono, utc, instrument, trade)?;
+                self.begin(now, clients);
+                self.print(now, place, (price, lots, aggressor), clients)?;
                 return Ok(None);
             }
             FlowStep::Frame(at) => return Ok(Some(at)),
             FlowStep::Nothing => return Ok(None),
         };
         self.counters.flow_commands += 1;
-        let mut is_refused = !is_for_a_flow(instrument, &command);
-        if !is_refused {
-            self.execute(now, place, command, clients)?;
+        let was_executed = is_for_a_flow(instrument, &command);
+        let mut is_refused = !was_executed;
+        if was_executed {
+            self.begin(now, clients);
+            self.execute(now, place, command, clients);
             is_refused = matches!(
-                self.events.first(),
+                self.first_event(),
                 Some(Event::Rejected { .. } | Event::CancelRejected { .. })
             );
         }
@@ -186,7 +214,30 @@ impl Exchange {
             self.player.on_refusal(place, order.order_id);
         }
         self.counters.flow_rejects += u64::from(is_refused);
+        if was_executed {
+            self.finish(now, &Input::Command { place, command }, clients)?;
+        }
         Ok(None)
+    }
+
+    /// A trade that no order of the book took part in.
+    pub(crate) fn print(
+        &mut self,
+        now: Now,
+        place: usize,
+        (price, lots, aggressor): (Price, Lots, Side),
+        clients: &mut ClientIo<'_, impl Kernel>,
+    ) -> Result<(), VenueError> {
+        let now = self.stamp(now);
+        self.finish(now, &Input::Print { place, price, lots, aggressor }, clients)?;
+        // Behind what waits for the disk.
+        self.settle(now, clients)?;
+        let instrument = &self.listings.all()[place].instrument;
+        if let Ok(price) = instrument.half_ticks(price) {
+            clients.tell_events(now, place, &[print(price, lots, aggressor)]);
+        }
+        let trade = trade(price, lots, OrderId(0), aggressor);
+        self.publisher.print(clients.io, now.mono, now.utc, instrument, trade)
     }
 
     /// A client begins a session, whose numbers start anew.
@@ -205,12 +256,11 @@ impl Exchange {
         now: Now,
         client: ClientId,
         clients: &mut ClientIo<'_, impl Kernel>,
-    ) -> Result<(), VenueError> {
+    ) {
         for (order_id, place) in self.orders.open_orders(client) {
             self.counters.cancels_on_disconnect += 1;
-            self.execute(now, place, Command::Cancel { order_id }, clients)?;
+            self.execute(now, place, Command::Cancel { order_id }, clients);
         }
-        Ok(())
     }
 
     /// Answers a NewOrderSingle: accepted first, whatever follows, or rejected.
@@ -220,7 +270,7 @@ impl Exchange {
         client: ClientId,
         request: &NewOrderSingle,
         clients: &mut ClientIo<'_, impl Kernel>,
-    ) -> Result<(), VenueError> {
+    ) {
         self.counters.orders += 1;
         match self.check_new(client, request) {
             Ok((place, order)) => {
@@ -229,8 +279,8 @@ impl Exchange {
                 if order.terms.display() > Lots::ZERO {
                     self.publisher.watch_iceberg(order.order_id);
                 }
-                self.execute(now, place, Command::New(order), clients)?;
-                let is_refused = matches!(self.events.first(), Some(Event::Rejected { .. }));
+                self.execute(now, place, Command::New(order), clients);
+                let is_refused = matches!(self.first_event(), Some(Event::Rejected { .. }));
                 self.counters.order_rejects += u64::from(is_refused);
             }
             Err(Refusal { reason, text }) => {
@@ -241,7 +291,6 @@ impl Exchange {
                 clients.report(now, client, &report);
             }
         }
-        Ok(())
     }
 
     /// Answers an OrderCancelRequest: cancelled, or a cancel reject.
@@ -251,7 +300,7 @@ impl Exchange {
         client: ClientId,
         request: &OrderCancelRequest,
         clients: &mut ClientIo<'_, impl Kernel>,
-    ) -> Result<(), VenueError> {
+    ) {
         self.counters.cancel_requests += 1;
         let orig = self.orders.known_ever(client, &request.orig_cl_ord_id);
         let is_duplicate = self.orders.known(client, &request.cl_ord_id).is_some();
@@ -268,11 +317,11 @@ impl Exchange {
         };
         match (orig, refusal) {
             (Some(Known::Open(order_id)), None) => {
-                let Some(order) = self.orders.get_mut(order_id) else { return Ok(()) };
+                let Some(order) = self.orders.get_mut(order_id) else { return };
                 order.request = Some(request.cl_ord_id);
                 let place = order.place;
                 self.counters.cancels += 1;
-                self.execute(now, place, Command::Cancel { order_id }, clients)
+                self.execute(now, place, Command::Cancel { order_id }, clients);
             }
             (_, refusal) => {
                 self.counters.cancel_rejects += 1;
@@ -287,26 +336,26 @@ impl Exchange {
                     text: refusal.map_or(&[], |(_, text)| text.as_bytes()),
                 };
                 clients.send(self.stamp(now), client, &reject);
-                Ok(())
             }
         }
     }
 
-    /// Runs a command and tells everybody: the clients, the flow, the feed.
+    /// Runs a command of an input, and writes its reports. Everybody hears of it at the input's
+    /// end: [`finish`](Self::finish).
     pub(crate) fn execute(
         &mut self,
         now: Now,
         place: usize,
         command: Command,
         clients: &mut ClientIo<'_, impl Kernel>,
-    ) -> Result<(), VenueError> {
-        self.events.clear();
+    ) {
+        let begin = self.events.len();
         let events = &mut self.events;
         let engine = self.engines[place].get_or_insert_with(|| new_engine(self.sizes));
         engine.execute(command, &mut |event| events.push(event));
         let now = self.stamp(now);
         let of = &self.listings.all()[place];
-        for event in &self.events {
+        for event in self.events.get(begin..).unwrap_or(&[]) {
             self.reporter.on_event(now.utc, of, event, &mut self.orders, &mut |client, report| {
                 clients.report(now, client, report);
             });
@@ -320,15 +369,79 @@ impl Exchange {
                 ..
             } = *event
             {
-                self.player.on_fill(place, maker, maker_remaining);
-                self.player.on_fill(place, taker, taker_remaining);
+                // Once more they are another flow's orders: the one before this one's.
+                if !self.publisher.lines.is_muted {
+                    self.player.on_fill(place, maker, maker_remaining);
+                    self.player.on_fill(place, taker, taker_remaining);
+                }
                 self.counters.fills +=
                     u64::from(maker_owner != FLOW) + u64::from(taker_owner != FLOW);
             }
         }
+        let replaced = std::mem::replace(&mut self.replaced, NONE_REPLACED);
+        self.executed.push(Executed { now, place, end: self.events.len(), replaced });
+    }
+
+    /// An input begins. Where it is written down, one time holds for all of it: the same input
+    /// gives the same bytes once more.
+    #[inline]
+    pub(crate) fn begin(&mut self, now: Now, clients: &ClientIo<'_, impl Kernel>) {
+        if clients.clients.is_sequenced() {
+            self.sequenced = Some(self.stamp(now));
+        }
+    }
+
+    /// An input of a journal begins: this is its time.
+    pub(crate) const fn begin_at(&mut self, at: Now) {
+        self.sequenced = Some(at);
+    }
+
+    /// The end of an input: it is written down, its reports leave, then who looks on and the feed
+    /// are told, command by command.
+    pub(crate) fn finish(
+        &mut self,
+        now: Now,
+        input: &Input,
+        clients: &mut ClientIo<'_, impl Kernel>,
+    ) -> Result<(), VenueError> {
+        let now = self.sequenced.take().unwrap_or(now);
+        clients.write_down(now, input)?;
+        self.begun_at = self.events.len();
+        if self.executed.is_empty() || clients.clients.waits_for_disk() {
+            // What is refused leaves with the end of the turn.
+            return Ok(());
+        }
+        self.settle(now, clients)
+    }
+
+    /// Has everybody hear of what was executed: reports leave, then who looks on and the feed are
+    /// told. Where answers wait for the disk, all of a turn have waited together.
+    pub(crate) fn settle(
+        &mut self,
+        now: Now,
+        clients: &mut ClientIo<'_, impl Kernel>,
+    ) -> Result<(), VenueError> {
+        clients.clients.reserve(now)?;
+        clients.clients.commit()?;
         clients.flush();
-        clients.tell_events(now, place, &self.events);
-        self.publisher.publish(clients.io, now.mono, now.utc, &of.instrument, &self.events)
+        let mut begin = 0;
+        for &Executed { now, place, end, replaced } in &self.executed {
+            let events = self.events.get(begin..end).unwrap_or(&[]);
+            clients.tell_events(now, place, events);
+            let instrument = &self.listings.all()[place].instrument;
+            self.publisher.expect_replacement(replaced);
+            self.publisher.publish(clients.io, now.mono, now.utc, instrument, events)?;
+            begin = end;
+        }
+        self.executed.clear();
+        self.events.clear();
+        self.begun_at = 0;
+        Ok(())
+    }
+
+    /// The first event of the input that is executed.
+    pub(crate) fn first_event(&self) -> Option<&Event> {
+        self.events.get(self.begun_at)
     }
 
     /// Halts an instrument, or has it trade again; whether that is new. A halted one takes no new
@@ -347,8 +460,11 @@ impl Exchange {
         if !self.listings.set_status(place, status) {
             return Ok(false);
         }
-        self.execute(now, place, Command::SetPhase(phase), clients)?;
-        let Now { mono, utc } = self.stamp(now);
+        self.execute(now, place, Command::SetPhase(phase), clients);
+        let now = self.stamp(now);
+        self.finish(now, &Input::Halt { place, is_halted }, clients)?;
+        self.settle(now, clients)?;
+        let Now { mono, utc } = now;
         let instrument = &self.listings.all()[place].instrument;
         self.publisher.status(clients.io, mono, utc, instrument, status)?;
         Ok(true)
@@ -428,10 +544,14 @@ const fn print(price: HalfTicks, lots: Lots, aggressor: Side) -> Event {
 
 #[cold]
 fn new_engine(sizes: EngineConfig) -> Box<Engine> {
+    Box::new(Engine::with_rules(sizes, rules_of(sizes)))
+}
+
+fn rules_of(sizes: EngineConfig) -> Rules {
     // Few orders wait outside a book: the memory for them is a part of the book's.
     let default = Rules::default();
     let special_capacity = (sizes.order_capacity / 16).clamp(16, default.special_capacity);
-    Box::new(Engine::with_rules(sizes, Rules { special_capacity, ..default }))
+    Rules { special_capacity, ..default }
 }
 
 /// Puts an order of the initial book into the engine; nobody is told.

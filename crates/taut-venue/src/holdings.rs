@@ -34,6 +34,16 @@ impl Holdings {
         Self { of_clients: Vec::new(), capacity: POSITIONS_MAX + instrument_count }
     }
 
+    /// How many clients have had a place.
+    pub const fn clients(&self) -> usize {
+        self.of_clients.len()
+    }
+
+    /// Forgets all of it.
+    pub fn clear(&mut self) {
+        self.of_clients.clear();
+    }
+
     /// Takes the memory for a client's positions, so that trades take none.
     pub fn reserve(&mut self, client: ClientId) {
         let capacity = self.capacity;

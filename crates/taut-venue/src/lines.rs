@@ -52,6 +52,8 @@ pub struct Lines {
     a: Line,
     b: Option<Line>,
     server: RetransmitServer,
+    /// Packets are remembered, and not sent: they were, by the venue before this one.
+    pub is_muted: bool,
 }
 
 impl Lines {
@@ -67,6 +69,7 @@ impl Lines {
             a: Line::new(a, loss.a_per_mille, loss.seed),
             b: b.map(|channel| Line::new(channel, loss.b_per_mille, !loss.seed)),
             server: RetransmitServer::new(server, stream_id),
+            is_muted: false,
         }
     }
 
@@ -90,6 +93,9 @@ impl Lines {
         io: &mut Io<impl Kernel>,
         datagram: &[u8],
     ) -> Result<(), VenueError> {
+        if self.is_muted {
+            return Ok(());
+        }
         self.a.send(io, datagram)?;
         match &mut self.b {
             Some(b) => b.send(io, datagram),

@@ -1,5 +1,7 @@
 //! The clients' orders: whose they are, how far they are filled, and every ClOrdID that was used.
 
+mod image;
+
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -265,6 +267,11 @@ impl ClientOrders {
         self.open.insert(order_id, entered);
         self.note(client, cl_ord_id, Known::Open(order_id));
         order
+    }
+
+    /// How many are open.
+    pub fn open_count(&self) -> usize {
+        self.open.len()
     }
 
     pub fn get(&self, order_id: OrderId) -> Option<&ClientOrder> {

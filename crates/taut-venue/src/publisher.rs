@@ -10,6 +10,7 @@ use taut_types::{Instrument, Lots, Nanos, OrderId, Price, SequenceNumber, Side};
 
 use crate::error::VenueError;
 use crate::ids::ById;
+use crate::journal::{Put, Take};
 use crate::lines::Lines;
 
 /// What the engine does, as transactions on the lines.
@@ -101,8 +102,32 @@ impl Publisher {
     }
 
     /// An order of which so much is displayed is about to be replaced.
-    pub const fn expect_replacement(&mut self, order_id: OrderId, displayed: Lots) {
-        self.replaced = (order_id, displayed);
+    pub const fn expect_replacement(&mut self, replaced: (OrderId, Lots)) {
+        self.replaced = replaced;
+    }
+
+    /// Writes the numbers of the feed, and what is displayed of icebergs.
+    pub fn put_image(&self, put: &mut Put) {
+        put.u64(self.sequence().0);
+        put.u64(self.trade_id);
+        let mut icebergs: Vec<_> = self.icebergs.iter().collect();
+        icebergs.sort_unstable();
+        put.count(icebergs.len());
+        for (order_id, lots) in icebergs {
+            put.u64(order_id.0);
+            put.i64(lots.0);
+        }
+    }
+
+    /// Reads them; nothing where they are none.
+    pub fn take_image(&mut self, take: &mut Take<'_>) -> Option<()> {
+        self.writer.go_on_behind(SequenceNumber(take.u64()?));
+        self.trade_id = take.u64()?;
+        self.icebergs.clear();
+        for _ in 0..take.count()? {
+            self.icebergs.insert(OrderId(take.u64()?), Lots(take.i64()?));
+        }
+        Some(())
     }
 
     /// When a heartbeat is due, if nothing is sent before.

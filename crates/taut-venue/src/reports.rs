@@ -43,7 +43,7 @@ pub mod ord_rej_reason {
 /// Writes reports and numbers them.
 #[derive(Debug)]
 pub struct Reporter {
-    exec_count: u64,
+    pub exec_count: u64,
 }
 
 /// What one report adds to the state of its order.

@@ -6,6 +6,7 @@ mod client;
 mod consumer;
 mod entry;
 mod feed;
+mod journaled;
 mod lines;
 mod many;
 mod positions;

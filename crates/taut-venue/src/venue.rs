@@ -1,5 +1,7 @@
 //! The loop: everything that is due, once, and when to come back.
 
+mod journaled;
+
 use std::sync::Arc;
 
 use taut_book::OrderBook;
@@ -19,7 +21,8 @@ use crate::connection::{LOGON_TIMEOUT, Request, Terms};
 use crate::counters::VenueCounters;
 use crate::error::{During, VenueError};
 use crate::exchange::Exchange;
-use crate::identity::SessionId;
+use crate::identity::{ClientId, SessionId};
+use crate::journal::Input;
 use crate::lines::Lines;
 use crate::observer::Observer;
 use crate::orders::SESSIONS_MAX;
@@ -79,6 +82,7 @@ pub struct Venue<K: Kernel = EpollKernel, O = ()> {
     heartbeat_interval: Nanos,
     cancel_on_disconnect: bool,
     reset_on_logon: bool,
+    stream_id: u32,
 }
 
 /// Who is connected. Requests are served between the loop's turns.
@@ -136,6 +140,7 @@ impl<K: Kernel> Venue<K> {
             dictionaries: Dictionaries::one(Arc::new(dictionary)),
             write_bytes_max: config.pending_bytes_max.clamp(1, WRITE_BYTES),
             reset_on_logon: config.reset_on_logon,
+            holds: false,
         };
         let sizes = LoopConfig {
             sources_max: Self::sources_max(config),
@@ -175,6 +180,7 @@ impl<K: Kernel> Venue<K> {
             heartbeat_interval: config.heartbeat_interval,
             cancel_on_disconnect: config.cancel_on_disconnect,
             reset_on_logon: config.reset_on_logon,
+            stream_id: config.stream_id,
         })
     }
 
@@ -200,6 +206,7 @@ impl<K: Kernel> Venue<K> {
             heartbeat_interval: self.heartbeat_interval,
             cancel_on_disconnect: self.cancel_on_disconnect,
             reset_on_logon: self.reset_on_logon,
+            stream_id: self.stream_id,
         })
     }
 }
@@ -233,6 +240,7 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
         };
         let (io, observer) = (self.events.io(), &mut self.observer);
         let mut out = ClientIo { clients: &mut self.connections.clients, io, observer };
+        self.exchange.begin(now, &out);
         self.exchange.set_halted(now, place, is_halted, &mut out)
     }
 
@@ -389,8 +397,9 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
             connection.handle_timeout(now);
             self.serve(now, session)?;
         }
-        self.connections.clients.flush(self.events.io());
-        Ok(())
+        let (clients, io, observer) =
+            (&mut self.connections.clients, self.events.io(), &mut self.observer);
+        self.exchange.settle(now, &mut ClientIo { clients, io, observer })
     }
 
     /// Does what a client asks for, until it has nothing more to ask.
@@ -404,21 +413,31 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
                         out.prove(session);
                         if is_new {
                             self.exchange.begin_session(client);
+                            out.clients.numbers_begin(client);
+                        }
+                        out.write_down(now, &Input::LogOn { comp_id, is_new })?;
+                    }
+                    LogOn::Again => {
+                        if let Some(client) = out.clients.client(session) {
+                            out.clients.numbers_begin(client);
+                            out.clients.write_numbers_of(now, client)?;
                         }
                     }
-                    LogOn::Again => {}
                     LogOn::Refused => _ = out.close(now, session),
                 }
                 continue;
             }
             if matches!(request, Request::Leave) {
+                self.exchange.settle(now, &mut out)?;
                 if let Some((_, connection)) = out.clients.at(session.slot) {
                     connection.transmit(now, out.io);
                 }
                 let Some(client) = out.close(now, session) else { continue };
+                self.exchange.begin(now, &out);
                 if self.cancel_on_disconnect {
-                    self.exchange.cancel_all(now, client, &mut out)?;
+                    self.exchange.cancel_all(now, client, &mut out);
                 }
+                self.exchange.finish(now, &Input::Leave { client }, &mut out)?;
                 if self.reset_on_logon {
                     self.exchange.end_session(client);
                 }
@@ -426,19 +445,10 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
             }
             // Nobody asks for anything before it is let in.
             let Some(client) = out.clients.client(session) else { continue };
-            let exchange = &mut self.exchange;
-            match request {
-                Request::NewOrder(order) => exchange.new_order(now, client, &order, &mut out)?,
-                Request::Cancel(cancel) => exchange.cancel(now, client, &cancel, &mut out)?,
-                Request::Replace(replace) => exchange.replace(now, client, &replace, &mut out)?,
-                Request::Status(status) => exchange.status(now, client, &status, &mut out),
-                Request::MassStatus(status) => exchange.mass_status(now, client, &status, &mut out),
-                Request::Positions(request) => {
-                    exchange.positions(now, client, &request, &mut out);
-                }
-                Request::MassCancel(it) => exchange.mass_cancel(now, client, &it, &mut out)?,
-                Request::LogOn { .. } | Request::Leave => {}
-            }
+            let sequence = out.clients.message_sequence();
+            self.exchange.begin(now, &out);
+            answer(&mut self.exchange, now, client, &request, &mut out);
+            self.exchange.finish(now, &Input::Message { client, sequence }, &mut out)?;
         }
         Ok(())
     }
@@ -451,29 +461,36 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
             if place < self.exchange.listings().len() {
                 let (io, observer) = (self.events.io(), &mut self.observer);
                 let mut out = ClientIo { clients: &mut self.connections.clients, io, observer };
-                self.exchange.execute(now, place, command, &mut out)?;
+                self.exchange.begin(now, &out);
+                self.exchange.execute(now, place, command, &mut out);
+                self.exchange.finish(now, &Input::Command { place, command }, &mut out)?;
+                // Its events come before the next one is asked for.
+                self.exchange.settle(now, &mut out)?;
             }
         }
         Ok(self.observer.on_turn(self.events.io(), now) | worked)
     }
 
     fn run_flow(&mut self, now: Now) -> Result<bool, VenueError> {
-        for step in 0..self.flow_commands_per_poll {
-            if self.exchange.player.due().is_none_or(|due| now.mono < due) {
-                return Ok(step > 0);
-            }
+        let Connections { clients, streams, .. } = &mut self.connections;
+        let (io, observer) = (self.events.io(), &mut self.observer);
+        let mut out = ClientIo { clients, io, observer };
+        let mut worked = false;
+        for _ in 0..self.flow_commands_per_poll {
+            let is_due = self.exchange.player.due().is_some_and(|due| now.mono >= due);
             // Whoever reads slowly is waited for: a recording must not outrun its listeners.
-            if self.connections.streams.is_behind() {
-                return Ok(step > 0);
+            if !is_due || streams.is_behind() {
+                break;
             }
-            let Connections { clients, streams, .. } = &mut self.connections;
-            let (io, observer) = (self.events.io(), &mut self.observer);
-            let mut out = ClientIo { clients, io, observer };
+            worked = true;
             if let Some(frame) = self.exchange.step_flow(now, &mut out)? {
                 streams.send(out.io, self.exchange.player.frame(frame));
             }
         }
-        Ok(true)
+        if out.clients.waits_for_disk() {
+            self.exchange.settle(now, &mut out)?;
+        }
+        Ok(worked)
     }
 
     fn run_feed(&mut self, now: Now) -> Result<bool, VenueError> {
@@ -496,6 +513,26 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
 
     fn heartbeat_due(&self) -> Nanos {
         self.exchange.publisher.heartbeat_due(self.heartbeat_interval)
+    }
+}
+
+/// Answers a message of a client.
+fn answer(
+    exchange: &mut Exchange,
+    now: Now,
+    client: ClientId,
+    request: &Request,
+    out: &mut ClientIo<'_, impl Kernel>,
+) {
+    match request {
+        Request::NewOrder(order) => exchange.new_order(now, client, order, out),
+        Request::Cancel(cancel) => exchange.cancel(now, client, cancel, out),
+        Request::Replace(replace) => exchange.replace(now, client, replace, out),
+        Request::Status(status) => exchange.status(now, client, status, out),
+        Request::MassStatus(status) => exchange.mass_status(now, client, status, out),
+        Request::Positions(request) => exchange.positions(now, client, request, out),
+        Request::MassCancel(cancel) => exchange.mass_cancel(now, client, cancel, out),
+        Request::LogOn { .. } | Request::Leave => {}
     }
 }
 

@@ -5,6 +5,7 @@
 //! orders, trades, positions and books are equal.
 
 mod checks;
+mod recorded;
 mod schedule;
 
 use std::cell::RefCell;

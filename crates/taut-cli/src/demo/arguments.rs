@@ -133,7 +133,7 @@ pub struct Arguments {
     pub record: Option<PathBuf>,
     /// Keep only orders that took longer from tick to trade, such as 100us or 2ms, in the report of
     /// the worst [default: the worst 50, whatever they took]
-    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    #[arg(long, value_name = "TIME", value_parser = crate::duration::parse)]
     pub outliers_above: Option<Nanos>,
     /// Write the worst orders as a trace: their stages on their threads and CPUs, for
     /// ui.perfetto.dev (Chrome's trace event format). A file that is there is replaced only with
@@ -163,19 +163,6 @@ impl Arguments {
     }
 }
 
-/// A number and its unit: ns, us, ms or s.
-fn parse_time(text: &str) -> Result<Nanos, String> {
-    const UNITS: [(&str, f64); 5] =
-        [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];
-    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, unit) = text.split_at(end);
-    let scale = UNITS.into_iter().find(|(name, _)| *name == unit.trim()).map(|(_, scale)| scale);
-    let ns = number.parse::<f64>().ok().zip(scale).map(|(number, scale)| number * scale);
-    ns.filter(|ns| (0.0..=1e12).contains(ns))
-        .map(|ns| Nanos(ns as i64))
-        .ok_or_else(|| "a time with its unit is needed, such as 100us or 2ms".to_owned())
-}
-
 fn parse_loss(text: &str) -> Result<(u16, u16), String> {
     let one = |part: &str| part.trim().parse::<u16>().ok().filter(|per_mille| *per_mille <= 1_000);
     text.split_once(',')
@@ -186,16 +173,6 @@ fn parse_loss(text: &str) -> Result<(u16, u16), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_time_is_a_number_with_its_unit() {
-        for (text, ns) in [("100us", 100_000), ("1.5ms", 1_500_000), ("0s", 0), ("7 ns", 7)] {
-            assert_eq!(parse_time(text), Ok(Nanos(ns)), "{text}");
-        }
-        for bad in ["", "5", "us", "-1us", "1.2.3ms", "5 minutes", "9999999s"] {
-            assert!(parse_time(bad).is_err(), "{bad}");
-        }
-    }
 
     #[test]
     fn a_loss_is_two_numbers_up_to_a_thousand() {

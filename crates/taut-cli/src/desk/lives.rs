@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, SyncSender};
 
 use serde::Serialize;
-use taut_journal::{Entry, Shown, scan, segment_name};
+use taut_journal::{Entry, Shown, orders_in, scan, segment_name};
 use taut_types::{ClientOrderId, Lots, OrderTerms, OrderType, Price, RequestId, Side};
 
 use super::http::{Answer, JSON, decoded};
@@ -132,8 +132,10 @@ fn told(folder: &Path) -> String {
 
 /// The last orders of a journal, the latest last.
 fn read(folder: &Path) -> Result<VecDeque<Life>, String> {
+    // They may stand in a recording.
+    let folder = orders_in(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let wrong = |error: std::io::Error| format!("{}: {error}", folder.display());
-    let mut numbers: Vec<u32> = std::fs::read_dir(folder)
+    let mut numbers: Vec<u32> = std::fs::read_dir(&folder)
         .map_err(wrong)?
         .flatten()
         .filter_map(|it| it.file_name().to_str()?.strip_suffix(".journal")?.parse().ok())

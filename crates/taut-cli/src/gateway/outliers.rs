@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
+use taut_doctor::outliers::MINUTES_MAX;
 use taut_runner::service::ControlClient;
+use taut_types::Nanos;
 
 use crate::config_file::failure;
 use crate::exit::Failure;
@@ -13,11 +15,24 @@ use crate::report::{human_count, human_ns, perfetto};
 use crate::terminal;
 
 /// Tells them, and writes the trace.
-pub fn show(which: &Which, trace: Option<&Path>, may_replace: bool) -> Result<(), Failure> {
+pub fn show(
+    which: &Which,
+    since: Option<Nanos>,
+    trace: Option<&Path>,
+    may_replace: bool,
+) -> Result<(), Failure> {
+    let longest = Nanos::from_secs(60 * MINUTES_MAX as i64);
+    if let Some(since) = since.filter(|since| *since > longest) {
+        let asked = human_ns(since.0.unsigned_abs());
+        return Err(Failure::usage(format!(
+            "--since {asked}: the worst orders of the last {MINUTES_MAX} minutes are kept; without \
+             --since those since the gateway began are told"
+        )));
+    }
     // Before anything is asked.
     let output = trace.map(|file| Output::new(file, may_replace, &[])).transpose()?;
     let mut client = ControlClient::connect(&which.gateway).map_err(failure)?;
-    let (outliers, traced) = client.outliers().map_err(failure)?;
+    let (outliers, traced) = client.outliers(since).map_err(failure)?;
     if let Some(output) = output {
         output.write(perfetto(&outliers, &traced).as_bytes())?;
         terminal::tell(format_args!("trace: {} (open it at ui.perfetto.dev)", output.name()));
@@ -28,7 +43,8 @@ pub fn show(which: &Which, trace: Option<&Path>, may_replace: bool) -> Result<()
     if outliers.worst.is_empty() {
         let orders = human_count(outliers.orders);
         return terminal::print(format_args!(
-            "no order was kept: {orders} were measured, none above {}",
+            "no order was kept: {orders} were measured{}, none above {}",
+            since.map_or("", |_| " in these minutes"),
             human_ns(outliers.above_ns)
         ));
     }

@@ -1,4 +1,5 @@
-//! `taut journal latencies`: round trips of a journal as the latencies of a backtest.
+//! `taut journal latencies` and `taut record latencies`: round trips of a journal, or of a recording
+//! with orders, as the latencies of a backtest.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -24,7 +25,7 @@ use crate::terminal::{print, tell};
 /// clock. Requests that the venue rejected are left out.
 #[derive(Args, Debug)]
 pub struct Arguments {
-    /// The folder with the segments, such as state/journal.
+    /// The folder of the journal, such as state/journal, or of a recording
     folder: PathBuf,
     /// The npz file to write
     #[arg(short, long, value_name = "FILE")]

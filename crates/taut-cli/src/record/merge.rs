@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use taut_fix::{Precision, StampCache};
 use taut_journal::{
-    ATTENTION, COMMAND, GAP, HOUSEKEEPING, InputReader, RECOVERED, RUN, STATE, TURN,
+    ATTENTION, COMMAND, Frame, GAP, HOUSEKEEPING, RECOVERED, RUN, Reader, STATE, TURN,
 };
 use taut_runner::Recording;
 use taut_types::Nanos;
@@ -21,7 +21,7 @@ struct Read {
     name: String,
     folder: PathBuf,
     recording: Recording,
-    reader: InputReader,
+    reader: Reader,
 }
 
 /// An entry, as `--json` prints it.
@@ -35,8 +35,8 @@ struct Line<'a> {
 }
 
 /// What an entry is.
-fn kind(kind: u16) -> &'static str {
-    match kind {
+fn kind(frame: &Frame<'_>) -> &'static str {
+    match frame.kind {
         RUN => "run",
         RECOVERED => "recovered",
         TURN => "turn",
@@ -45,6 +45,7 @@ fn kind(kind: u16) -> &'static str {
         ATTENTION => "attention",
         STATE => "state",
         GAP => "gap",
+        _ if frame.is_about_orders() => "order",
         _ => "unknown",
     }
 }
@@ -55,7 +56,7 @@ pub fn merge(folders: &[PathBuf], is_json: bool) -> Result<(), Failure> {
     for folder in folders {
         let recording = open(folder)?;
         let name = format!("{}:{}", folder.display(), recording.name());
-        let reader = InputReader::open(folder).map_err(|error| failed(folder, &error))?;
+        let reader = Reader::open(folder).map_err(|error| failed(folder, &error))?;
         all.push(Read { name, folder: folder.clone(), recording, reader });
     }
     let mut stamps = StampCache::new(Precision::Nanos);
@@ -83,8 +84,11 @@ fn push(heap: &mut BinaryHeap<Next>, all: &mut [Read], place: usize) -> Result<(
     let Some(Read { recording, reader, folder, .. }) = all.get_mut(place) else { return Ok(()) };
     let frame = reader.next_frame().map_err(|error| failed(folder, &error))?;
     if let Some(frame) = frame {
-        let utc = recording.utc_at(frame.time);
-        heap.push(Reverse((utc, place, frame.sequence, kind(frame.kind), frame.bytes.len())));
+        let utc = match frame.is_about_orders() {
+            true => frame.time,
+            false => recording.utc_at(frame.time),
+        };
+        heap.push(Reverse((utc, place, frame.sequence, kind(&frame), frame.bytes.len())));
     }
     Ok(())
 }

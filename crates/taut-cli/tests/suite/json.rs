@@ -7,7 +7,7 @@ use crate::support::{Demo, TAUT};
 
 /// Each verb with `--json`, and the tests below `tests/tools` that run it. Each of them parses all
 /// of what it prints and has its keys looked at by `odd_json_keys`.
-const VERBS: [(&str, &str); 47] = [
+const VERBS: [(&str, &str); 49] = [
     ("backtest", "backtest.rs"),
     ("backtest compare", "backtest.rs"),
     ("backtest sweep", "backtest.rs"),
@@ -45,7 +45,9 @@ const VERBS: [(&str, &str); 47] = [
     ("journal latencies", "journal.rs"),
     ("journal show", "journal.rs"),
     ("receive", "channel/command.rs"),
+    ("record feed", "gateway/recorded.rs"),
     ("record info", "../suite/replay.rs"),
+    ("record latencies", "../suite/replay.rs"),
     ("record merge", "../suite/replay.rs"),
     ("relay", "channel/command.rs"),
     ("replay", "../suite/replay.rs"),

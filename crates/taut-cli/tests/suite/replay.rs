@@ -57,6 +57,21 @@ fn a_fused_run_is_done_again_decision_by_decision() {
     assert_eq!(count(&again, "orders"), count(&run, "orders"));
     assert!(count(&run, "orders") > 0, "{run}");
     assert_eq!(again["unfinished"], false);
+    // Its orders stand in it: what they come to, and how long they took.
+    assert!(count(&again, "order_entries") >= 2 * count(&run, "orders"), "{again}");
+    let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    let (code, out, err) = taut(&["journal", "show", &path("run"), "--json"]);
+    assert_eq!(code, Some(0), "{err}");
+    let shown: Value = serde_json::from_str(&out).expect("JSON");
+    assert_eq!(shown["orders"].as_array().map(Vec::len), Some(0), "{shown}");
+    let npz = path("latency.npz");
+    let latencies = ["record", "latencies", &path("run"), "--out", &npz, "--json"];
+    let (code, out, err) = taut(&latencies);
+    assert_eq!(code, Some(0), "{err}");
+    assert_eq!(taut_testkit::odd_json_keys(out.trim_end()), [""; 0]);
+    let found: Value = serde_json::from_str(&out).expect("JSON");
+    assert!(count(&found, "round_trips") > 0 && fs::metadata(&npz).is_ok(), "{found}");
+    assert_eq!(taut(&latencies).0, Some(2), "nothing is overwritten");
 }
 
 #[test]

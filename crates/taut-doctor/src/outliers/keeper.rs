@@ -1,5 +1,6 @@
 //! Keeps the worst orders, with what the looks around them show.
 
+use std::cmp::Reverse;
 use std::collections::VecDeque;
 
 use taut_lat::{FlightRecord, STAGE_COUNT, Stage};
@@ -9,14 +10,18 @@ use super::cause::{Cause, Facts};
 use super::evidence::Evidence;
 use super::look::{Look, MachineLook};
 use super::outlier::{LookPoint, Outlier, OutlierTrace, Outliers, TracedOrder, TracedThread};
+use super::worst::{Kept, Worst};
 
 /// The last orders that are remembered: an order is held against those before it, and a trace
 /// shows them.
 const RECENT_MAX: usize = 1_024;
-/// The last looks: at one each 5 ms, 20 seconds.
+/// The last looks: at one each 20 ms, 80 seconds.
 const LOOKS_MAX: usize = 4_096;
 /// The last looks at the machine.
 const MACHINE_LOOKS_MAX: usize = 512;
+const MINUTE: Nanos = Nanos::from_secs(60);
+/// The minutes whose worst orders are kept beside the worst of all.
+pub const MINUTES_MAX: usize = 10;
 
 /// Which orders are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,15 +32,12 @@ pub struct Keeping {
     pub worst_max: usize,
 }
 
-/// An order that is kept.
+/// The orders of a minute.
 #[derive(Clone, Debug)]
-struct Kept {
-    record: FlightRecord,
-    queued: u32,
-    queued_ns: u64,
-    /// Of the gateway's thread and of the strategy's, once there was a look behind it.
-    evidence: Option<[Evidence; 2]>,
-    has_machine: bool,
+struct Minute {
+    from: Nanos,
+    orders: u64,
+    worst: Worst,
 }
 
 /// Takes orders and looks, in the order of their times, and keeps the worst orders. Its memory is
@@ -48,8 +50,10 @@ pub struct Keeper {
     /// The strategy's place among them, where it has a thread of its own that is looked at.
     strategy: Option<usize>,
     is_fused: bool,
-    /// The longest first.
-    kept: Vec<Kept>,
+    /// Of all orders.
+    worst: Worst,
+    /// Of each of the last minutes, the oldest first.
+    minutes: VecDeque<Minute>,
     recent: VecDeque<FlightRecord>,
     looks: VecDeque<Look>,
     machine: VecDeque<MachineLook>,
@@ -70,7 +74,8 @@ impl Keeper {
             strategy: names.iter().position(|name| name == "strategy"),
             names,
             is_fused,
-            kept: Vec::with_capacity(keeping.worst_max + 1),
+            worst: Worst::new(keeping.worst_max),
+            minutes: VecDeque::with_capacity(MINUTES_MAX),
             recent: VecDeque::with_capacity(RECENT_MAX),
             looks: VecDeque::with_capacity(LOOKS_MAX),
             machine: VecDeque::with_capacity(MACHINE_LOOKS_MAX),
@@ -84,16 +89,18 @@ impl Keeper {
     /// Takes the next order of the flight recorder.
     pub fn order(&mut self, record: &FlightRecord) {
         self.orders += 1;
-        let total = total_ns(record);
-        if total > self.keeping.above.0.max(0).unsigned_abs() {
-            let place = self.kept.partition_point(|other| total_ns(&other.record) >= total);
-            if place < self.keeping.worst_max {
-                let (queued, queued_ns) = self.queued(record);
-                let (record, evidence) = (*record, None);
-                let kept = Kept { record, queued, queued_ns, evidence, has_machine: false };
-                self.kept.insert(place, kept);
-                self.kept.truncate(self.keeping.worst_max);
+        let total = record.stamps.offsets.total();
+        let is_above = total > self.keeping.above.0.max(0).unsigned_abs();
+        let worst_max = self.keeping.worst_max;
+        let minute = minute_of(&mut self.minutes, record.stamps.origin, worst_max);
+        minute.orders += 1;
+        // The worst of all is among the worst of its minute.
+        if is_above && minute.worst.has_room(total) {
+            let kept = Kept::new(record, &self.recent);
+            if self.worst.has_room(total) {
+                self.worst.add(kept.clone());
             }
+            minute.worst.add(kept);
         }
         push(&mut self.recent, *record, RECENT_MAX);
     }
@@ -108,17 +115,9 @@ impl Keeper {
     pub fn look(&mut self, look: &Look) {
         self.look_count += 1;
         push(&mut self.looks, *look, LOOKS_MAX);
-        let Self { kept, looks, names, strategy, .. } = self;
-        for one in kept.iter_mut().filter(|it| it.evidence.is_none() && it.record.sent() <= look.at)
-        {
-            let around = around(looks, &one.record, |look| look.at);
-            let of = |place| match (around, place) {
-                (Some((before, after)), Some(place)) => {
-                    Evidence::between(before, after, place, names)
-                }
-                _ => Evidence::default(),
-            };
-            one.evidence = Some([of(Some(0)), of(*strategy)]);
+        let Self { worst, minutes, looks, names, strategy, .. } = self;
+        for kept in all(worst, minutes) {
+            kept.take_looks(looks, names, *strategy);
         }
     }
 
@@ -126,36 +125,48 @@ impl Keeper {
     pub fn look_at_machine(&mut self, look: &MachineLook) {
         let first = *self.first_machine.get_or_insert(*look);
         push(&mut self.machine, *look, MACHINE_LOOKS_MAX);
-        let Self { kept, machine, strategy, .. } = self;
-        for one in kept.iter_mut().filter(|it| !it.has_machine && it.record.sent() <= look.at) {
-            let Some([gateway, other]) = &mut one.evidence else { continue };
-            one.has_machine = true;
-            let Some(pair) = around(machine, &one.record, |look| look.at) else { continue };
-            gateway.add_machine(&first, pair, 0);
-            if let Some(place) = *strategy {
-                other.add_machine(&first, pair, place);
-            }
+        let Self { worst, minutes, machine, strategy, .. } = self;
+        for kept in all(worst, minutes) {
+            kept.take_machine(&first, machine, *strategy);
         }
     }
 
     /// What the orders come to: `usual_ns` is how long each stage takes usually, `symbol` names an
-    /// instrument.
+    /// instrument. With `since`, only orders from then on, of the last [`MINUTES_MAX`] minutes;
+    /// how many there were is counted in whole minutes.
     #[must_use]
     pub fn told(
         &self,
+        since: Option<Nanos>,
         usual_ns: &[u64; STAGE_COUNT],
         symbol: impl Fn(InstrumentId) -> String,
     ) -> (Outliers, OutlierTrace) {
+        let (orders, kept) = since.map_or_else(
+            || (self.orders, self.worst.kept().iter().collect()),
+            |since| self.worst_since(since),
+        );
         let mut told = Outliers {
-            orders: self.orders,
+            orders,
             unread: self.unread,
             above_ns: self.keeping.above.0.max(0).unsigned_abs(),
             looks: self.look_count,
-            worst: self.kept.iter().map(|kept| self.judge(kept, usual_ns, &symbol)).collect(),
+            worst: kept.iter().map(|kept| self.judge(kept, usual_ns, &symbol)).collect(),
             ..Outliers::default()
         };
         told.count();
         (told, self.trace())
+    }
+
+    /// How many orders the minutes since then had, and the worst since then.
+    fn worst_since(&self, since: Nanos) -> (u64, Vec<&Kept>) {
+        let minutes = || self.minutes.iter().filter(|it| it.from + MINUTE > since);
+        let mut kept: Vec<_> = minutes()
+            .flat_map(|it| it.worst.kept())
+            .filter(|kept| kept.record.stamps.origin >= since)
+            .collect();
+        kept.sort_by_key(|kept| Reverse(kept.total_ns()));
+        kept.truncate(self.keeping.worst_max);
+        (minutes().map(|it| it.orders).sum(), kept)
     }
 
     fn judge(
@@ -171,8 +182,7 @@ impl Keeper {
         let held = Stage::ALL.into_iter().zip(excess).max_by_key(|(_, excess)| *excess);
         let (stage, excess_ns) = held.unwrap_or((Stage::Send, 0));
         let nobody = Evidence::default();
-        let [gateway, strategy] =
-            kept.evidence.as_ref().map_or([&nobody, &nobody], <[Evidence; 2]>::each_ref);
+        let [gateway, strategy] = kept.evidence().unwrap_or([&nobody, &nobody]);
         let is_strategys = matches!(stage, Stage::ToStrategy | Stage::Strategy) && !self.is_fused;
         let (evidence, thread) =
             if is_strategys { (strategy, "strategy") } else { (gateway, "gateway") };
@@ -184,7 +194,7 @@ impl Keeper {
             order: id_of(record),
             symbol: symbol(record.instrument),
             at_ns: record.stamps.origin.0,
-            total_ns: total_ns(record),
+            total_ns: kept.total_ns(),
             stages_ns,
             held_by: stage.name().to_owned(),
             excess_ns,
@@ -194,18 +204,6 @@ impl Keeper {
             queued_behind: queued,
             evidence: evidence.clone(),
         }
-    }
-
-    /// How many orders left between this one's request and its turn, and how long they took of that
-    /// time.
-    fn queued(&self, record: &FlightRecord) -> (u32, u64) {
-        let asked = record.end(Stage::Strategy);
-        let before = self.recent.iter().rev().take_while(|other| other.sent() > asked);
-        let taken = |other: &FlightRecord| {
-            let began = other.end(Stage::ToGateway).max(asked);
-            other.sent().since(began).0.max(0).unsigned_abs()
-        };
-        before.fold((0, 0), |(count, ns), other| (count + 1, ns + taken(other)))
     }
 
     fn trace(&self) -> OutlierTrace {
@@ -247,16 +245,21 @@ impl Keeper {
     }
 }
 
-/// The last look before an order's packet was received, and the first one after it had left;
-/// nothing where there are not both.
-fn around<'a, T>(
-    looks: &'a VecDeque<T>,
-    record: &FlightRecord,
-    at: impl Fn(&T) -> Nanos,
-) -> Option<(&'a T, &'a T)> {
-    let behind = looks.partition_point(|look| at(look) <= record.stamps.origin);
-    let after = looks.partition_point(|look| at(look) < record.sent());
-    Some((looks.get(behind.checked_sub(1)?)?, looks.get(after)?))
+/// The minute of an order that was received then. A minute begins with its first order.
+fn minute_of(minutes: &mut VecDeque<Minute>, at: Nanos, worst_max: usize) -> &mut Minute {
+    if minutes.back().is_none_or(|last| at >= last.from + MINUTE) {
+        push(minutes, Minute { from: at, orders: 0, worst: Worst::new(worst_max) }, MINUTES_MAX);
+    }
+    minutes.back_mut().expect("one was pushed")
+}
+
+/// Whatever is kept and may lack a look: all that is young.
+fn all<'a>(
+    worst: &'a mut Worst,
+    minutes: &'a mut VecDeque<Minute>,
+) -> impl Iterator<Item = &'a mut Kept> {
+    let young = minutes.iter_mut().rev().take(2).flat_map(|it| it.worst.kept_mut());
+    worst.kept_mut().chain(young)
 }
 
 fn push<T>(all: &mut VecDeque<T>, one: T, max: usize) {
@@ -264,10 +267,6 @@ fn push<T>(all: &mut VecDeque<T>, one: T, max: usize) {
         all.pop_front();
     }
     all.push_back(one);
-}
-
-fn total_ns(record: &FlightRecord) -> u64 {
-    record.stamps.offsets.total()
 }
 
 fn id_of(record: &FlightRecord) -> String {
@@ -303,7 +302,7 @@ mod tests {
     }
 
     fn told(keeper: &Keeper) -> (Outliers, OutlierTrace) {
-        keeper.told(&USUAL, |instrument| format!("S{}", instrument.0))
+        keeper.told(None, &USUAL, |instrument| format!("S{}", instrument.0))
     }
 
     #[test]
@@ -377,6 +376,36 @@ mod tests {
             keeper.look(&Look { at: Nanos(at * 10_000 + 9_000), ..Look::default() });
         }
         assert_eq!((keeper.recent.len(), keeper.looks.len()), (RECENT_MAX, LOOKS_MAX));
-        assert_eq!(keeper.kept.len(), 5);
+        assert_eq!(keeper.worst.kept().len(), 5);
+    }
+
+    #[test]
+    fn of_the_last_minutes_the_worst_are_told_however_bad_an_earlier_one_was() {
+        let mut keeper = keeper(0, 2);
+        let second = 1_000_000_000;
+        // The first minute has the worst orders of all, and leaves when ten more have come.
+        for (number, (at, took)) in (1..).zip([(0, 900_000), (1, 800_000), (100, 30_000)]) {
+            keeper.order(&order(number, at * second, Stage::Send, took));
+        }
+        for (number, took) in (4..).zip([40_000, 20_000]) {
+            keeper.order(&order(number, 200 * second, Stage::Send, took));
+        }
+        keeper.look(&Look { at: Nanos(201 * second), ..Look::default() });
+        let told = |since: i64| {
+            let since = Some(Nanos(since * second));
+            let (told, _) = keeper.told(since, &USUAL, |_| "S".to_owned());
+            let took: Vec<_> = told.worst.iter().map(|it| it.stages_ns[8]).collect();
+            (told.orders, took)
+        };
+        assert_eq!(told(0), (5, vec![900_000, 800_000]));
+        assert_eq!(told(90), (3, vec![40_000, 30_000]));
+        assert_eq!(told(150), (3, vec![40_000, 20_000]), "a minute is counted whole");
+        assert_eq!(told(199), (2, vec![40_000, 20_000]));
+        assert_eq!(told(300), (0, vec![]));
+        for minute in 4..14 {
+            keeper.order(&order(9, minute * 60 * second, Stage::Send, 7_000));
+        }
+        assert_eq!(keeper.minutes.len(), MINUTES_MAX);
+        assert!(keeper.minutes.iter().all(|it| it.from >= Nanos(200 * second)));
     }
 }

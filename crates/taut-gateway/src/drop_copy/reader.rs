@@ -13,6 +13,7 @@ use taut_fix_engine::{
 use taut_io::{Completion, EpollKernel, EventLoop, Handler, Io, LoopConfig, Poster, WaitStrategy};
 use taut_types::Nanos;
 
+use super::taped;
 use crate::order_entry::binance::CopyReading;
 use crate::order_entry::fix44::reading::Reading;
 use crate::order_entry::handler::{OfAll, VenueEvent, VenueReport};
@@ -66,9 +67,14 @@ pub enum CopiedVenue {
 /// What a copy says, and when it was received.
 type Copied = (Nanos, VenueEvent);
 
-/// The trading thread's end. Dropped, it has the reader log out and end.
+/// The trading thread's end. Dropped, it has the reader log out and end. What it hears is on the
+/// thread's [tape](taut_sys::tape).
 #[derive(Debug)]
-pub struct VenueCopies {
+pub struct VenueCopies(Option<Handed>);
+
+/// From a reader that is there.
+#[derive(Debug)]
+struct Handed {
     copies: Receiver<Copied>,
     /// Those whose time has not come.
     waiting: VecDeque<Copied>,
@@ -77,8 +83,27 @@ pub struct VenueCopies {
 }
 
 impl VenueCopies {
+    /// Those of a gateway that is done again: they stand on the tape.
+    #[must_use]
+    pub const fn given() -> Self {
+        Self(None)
+    }
+
     /// A copy whose grace is over.
     pub(crate) fn next(&mut self, now: Nanos) -> Option<VenueEvent> {
+        taped::hear(|| self.0.as_mut()?.next(now))
+    }
+
+    /// Those that a test says.
+    #[cfg(test)]
+    pub(crate) fn of(grace: Nanos) -> (SyncSender<Copied>, Self) {
+        let (to, copies) = sync_channel(WAITING);
+        (to, Self(Some(Handed { copies, waiting: VecDeque::new(), grace, wake: None })))
+    }
+}
+
+impl Handed {
+    fn next(&mut self, now: Nanos) -> Option<VenueEvent> {
         while self.waiting.len() < WAITING
             && let Ok(copied) = self.copies.try_recv()
         {
@@ -87,16 +112,9 @@ impl VenueCopies {
         let is_due = |(received, _): &mut Copied| now.since(*received) >= self.grace;
         self.waiting.pop_front_if(is_due).map(|(_, event)| event)
     }
-
-    /// Those that a test says.
-    #[cfg(test)]
-    pub(crate) fn of(grace: Nanos) -> (SyncSender<Copied>, Self) {
-        let (to, copies) = sync_channel(WAITING);
-        (to, Self { copies, waiting: VecDeque::new(), grace, wake: None })
-    }
 }
 
-impl Drop for VenueCopies {
+impl Drop for Handed {
     fn drop(&mut self) {
         if let Some(wake) = &self.wake {
             // A reader that is gone needs no word.
@@ -148,7 +166,8 @@ impl CopyReader {
         let initiator = Initiator::start(events.io(), session, application)?;
         let wake = Some(events.io().poster());
         let waiting = VecDeque::with_capacity(WAITING);
-        Ok((VenueCopies { copies, waiting, grace, wake }, Self { events, initiator }))
+        let handed = Handed { copies, waiting, grace, wake };
+        Ok((VenueCopies(Some(handed)), Self { events, initiator }))
     }
 
     /// Reads until the other end is dropped.

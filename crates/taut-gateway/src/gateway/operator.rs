@@ -3,7 +3,7 @@
 use std::net::{SocketAddr, SocketAddrV4};
 
 use taut_io::Kernel;
-use taut_journal::State as RecoveredState;
+use taut_journal::{State as RecoveredState, Writer};
 use taut_market_data::{FeedHandler, Soundness, Source, Staleness};
 use taut_oms::{KillCause, KillScope, KillSwitch, Latched, OrderTable, PositionReport};
 use taut_sys::Address;
@@ -211,6 +211,16 @@ impl<C: Client, F: FeedHandler, K: Kernel, O: Observer, H: OrderHandler>
         orders.resume(writer, recovered, clock.utc_at(clock.now()))?;
         recovered.highest.values().for_each(|highest| client.number_after(*highest));
         Ok(())
+    }
+
+    /// What writes its order journal, for who records in that journal what the gateway hears.
+    pub fn journal(&mut self) -> Option<&mut Writer> {
+        self.core.orders.journal_writer()
+    }
+
+    /// Gives it back: nothing is written down from here on, and everything may leave.
+    pub fn close_journal(&mut self) -> Option<Writer> {
+        self.core.orders.close_journal()
     }
 
     /// What the venue said, in its own words, when it last refused a session or ended one, for

@@ -3,7 +3,7 @@
 //! Orders stand as after a disconnect: requests without an answer are lost, and after the logon the
 //! venue is asked about every order. What is killed stays killed.
 
-use taut_journal::{Asked, LOT_VALUE, OpenOrder, State};
+use taut_journal::{Asked, LOT_VALUE, OpenOrder, State, Writer};
 use taut_oms::{
     ExecId, KillScope, Latched, Order, PositionKey, RequestKind, RiskInstrument, TableError,
 };
@@ -103,6 +103,16 @@ impl<H: OrderHandler> OrderSession<H> {
 }
 
 impl<H: OrderHandler> OrderSession<H> {
+    /// What writes the journal.
+    pub(crate) const fn journal_writer(&mut self) -> Option<&mut Writer> {
+        self.journal.writer()
+    }
+
+    /// Takes what writes the journal out of it.
+    pub(crate) fn close_journal(&mut self) -> Option<Writer> {
+        self.journal.close()
+    }
+
     /// What is not in the journal and should be.
     pub(crate) fn journal_missed(&self) -> u64 {
         self.journal.missed()

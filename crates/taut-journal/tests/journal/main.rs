@@ -3,9 +3,10 @@
 
 mod damage;
 mod flow;
-mod inputs;
-mod inputs_power;
+mod home;
 mod kill;
+mod recording;
+mod recording_power;
 mod room;
 mod upgrade;
 mod whole;

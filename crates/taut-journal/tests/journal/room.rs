@@ -5,12 +5,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use taut_journal::{
-    Entry, InputReader, InputSettings, Inputs, Journal, JournalError, TURN, read, segment_name,
-};
+use taut_journal::{Entry, Journal, JournalError, Reader, TURN, read, segment_name};
 use taut_types::{ClientOrderId, Nanos, RequestId};
 
 use crate::flow::{Flow, small};
+use crate::recording::SETTINGS;
 
 /// A file system of half a megabyte, gone when this is.
 struct SmallDisk {
@@ -94,20 +93,20 @@ fn a_full_disk_stops_orders_by_its_file_and_lets_cancels_leave() {
 }
 
 #[test]
-fn a_full_disk_holds_up_the_journal_of_inputs_until_there_is_room() {
+fn a_full_disk_holds_up_a_recording_until_there_is_room() {
     let Some(disk) = SmallDisk::new() else {
         println!("skipped: no file system can be mounted here");
         return;
     };
-    let folder = disk.folder.join("inputs");
-    let settings = InputSettings { segment_bytes: 1 << 16 };
+    let folder = disk.folder.join("recording");
     let filler = disk.folder.join("filler");
     fs::write(&filler, vec![1; 200_000]).expect("there is room");
-    let Inputs { mut writer, mut keeper } = Inputs::create(&folder, settings).expect("a journal");
+    let Journal { mut writer, mut housekeeper, .. } =
+        Journal::begin(&folder, SETTINGS, None).expect("a journal");
     let mut failed_turn = None;
     let (last, failed) = loop {
-        failed_turn = failed_turn.or(keeper.turn().err());
-        if let Err(error) = writer.append(TURN, Nanos(1), &[7; 900]) {
+        failed_turn = failed_turn.or(housekeeper.turn().err());
+        if let Err(error) = writer.record(TURN, Nanos(1), &[7; 900]) {
             break (writer.next_sequence() - 1, error);
         }
     };
@@ -115,10 +114,11 @@ fn a_full_disk_holds_up_the_journal_of_inputs_until_there_is_room() {
     assert!(last > 100, "{last}");
     // There is room: it goes on with the next number.
     fs::remove_file(&filler).expect("it");
-    keeper.turn().expect("there is room");
-    assert_eq!(writer.append(TURN, Nanos(2), b"on"), Ok(last + 1));
-    keeper.finish(writer).expect("the end");
-    let mut reader = InputReader::open(&folder).expect("a journal");
+    housekeeper.turn().expect("there is room");
+    assert_eq!(writer.record(TURN, Nanos(2), b"on"), Ok(last + 1));
+    drop(writer);
+    housekeeper.finish().expect("the end");
+    let mut reader = Reader::open(&folder).expect("a journal");
     let count = std::iter::from_fn(|| reader.next_frame().expect("right").map(|_| ())).count();
     assert_eq!(count as u64, last + 1);
 }

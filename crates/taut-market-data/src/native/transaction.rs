@@ -36,6 +36,11 @@ impl TransactionWriter {
         SequenceNumber(self.sequence)
     }
 
+    /// The next packet follows this one, which another writer of the same stream has finished.
+    pub const fn go_on_behind(&mut self, last: SequenceNumber) {
+        self.sequence = last.0;
+    }
+
     /// Adds a message to the transaction; `send` takes the packet that it did not fit any more.
     ///
     /// # Errors

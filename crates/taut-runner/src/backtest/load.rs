@@ -16,7 +16,7 @@ use super::file::BacktestFile;
 use super::keys::{CompatKey, ExchangeKeys, FeeBasisKey, FillsKey, QueueKey};
 use super::outcome::BacktestOutcome;
 use super::own_orders::SimulatedExchange;
-use super::ways::Ways;
+use super::ways::{LatencyFiles, Ways};
 use crate::error::RunnerError;
 use crate::settings::{InstrumentSettings, build_fees};
 
@@ -184,12 +184,21 @@ impl<P> BacktestFile<P> {
         &self,
         recordings: &'r [Recording],
     ) -> Result<Vec<BacktestMarket<'r>>, RunnerError> {
+        self.markets_with(recordings, &LatencyFiles::default())
+    }
+
+    /// The same, where files of latencies were read before.
+    pub(super) fn markets_with<'r>(
+        &self,
+        recordings: &'r [Recording],
+        files: &LatencyFiles,
+    ) -> Result<Vec<BacktestMarket<'r>>, RunnerError> {
         let parts = self.built()?.into_iter().zip(build_fees(&self.instruments)?).zip(recordings);
         let mut markets = Vec::with_capacity(recordings.len());
         for ((instrument, rates), recording) in parts {
             let symbol = instrument.symbol();
             let keys = self.exchange_of(symbol.as_str());
-            let latency = Ways::of(self.latency_of(symbol.as_str()))?;
+            let latency = files.ways(self.latency_of(symbol.as_str()))?;
             let basis = match keys.fee_basis {
                 FeeBasisKey::Value => FeeBasis::Value,
                 FeeBasisKey::Quantity => FeeBasis::Quantity,

@@ -12,6 +12,7 @@ use taut_types::Nanos;
 use super::driver::run;
 use super::outcome::{BacktestEnd, BacktestOutcome};
 use super::sweep::SweepPoint;
+use super::ways::LatencyFiles;
 use crate::error::RunnerError;
 
 /// How long nothing may be heard before who waits is asked whether to go on.
@@ -37,8 +38,9 @@ pub fn run_points<P: Sync, S: Strategy, T: Send>(
     let is_over = Mutex::new(false);
     let over = || *is_over.lock().unwrap_or_else(PoisonError::into_inner);
     let end = || *is_over.lock().unwrap_or_else(PoisonError::into_inner) = true;
+    let files = LatencyFiles::default();
     let one = |point: &SweepPoint<P>| -> Result<Option<T>, RunnerError> {
-        let markets = point.file.markets(recordings)?;
+        let markets = point.file.markets_with(recordings, &files)?;
         let build = |now| make(&point.file.parameters, now);
         let mut look = |_| go_on() && !over();
         let outcome = run(markets, &point.file.settings()?, build, &mut look)?;

@@ -15,7 +15,7 @@ use taut_gateway::{
 };
 use taut_io::{EpollKernel, TapedKernel};
 use taut_ipc::{Region, Segment};
-use taut_journal::InputSettings;
+use taut_journal::{OnFailure, Settings};
 use taut_market_data::binance::{BinanceConfig, BinanceFeed};
 use taut_market_data::native::{NativeConfig, NativeFeed};
 use taut_market_data::{AnyFeed, FeedHandler};
@@ -61,11 +61,13 @@ pub fn play<S: Strategy>(
         let run = RecordedRun { setup: setup.clone(), feed_sockets: feed.len() };
         let (build, clock) = (Build::this(), clock.mapping().to_words());
         let head = Head { build, clock, what: What::Run(Box::new(run)) };
-        Recorder::create(folder, &head, (InputSettings::default(), WhenFull::End))
+        // Its orders need no room while nothing is recorded.
+        let settings = Settings { on_failure: OnFailure::GoOn, ..Settings::of_recording() };
+        Recorder::create_with_orders(folder, &head, (settings, WhenFull::End))
     });
-    let recorder = recorder.transpose()?;
+    let (recorder, journal) = recorder.transpose()?.unzip();
     let clock = if recorder.is_some() { clock.taped() } else { clock };
-    let live = Live { regions, shared_clock, own_bell, parent, recorder };
+    let live = Live { regions, shared_clock, own_bell, parent, recorder, journal };
     live.begin_building();
     let process = Process { setup, regions, driver: Driver::Live(live), elsewhere: None };
     process.start(clock, Sockets::HandedOver(feed), (&strategy_segment, strategy_bell), make)

@@ -148,11 +148,6 @@ impl GatewayFile {
         mistakes.extend(self.session.mistakes());
         mistakes.extend(self.journal.iter().flat_map(JournalKeys::mistakes));
         mistakes.extend(self.record.iter().flat_map(RecordKeys::mistakes));
-        if self.is_recorded() && self.drop_copy_reader.is_some() {
-            let text = "record: what [drop_copy_reader] hears on its own thread is not recorded: \
-                        leave one of them out";
-            mistakes.push(Mistake::told("record", text));
-        }
         mistakes.extend(self.outliers.mistakes().into_iter().map(Mistake::from));
         mistakes.extend(self.feed_backup.iter().flat_map(FeedBackupKeys::mistakes));
         mistakes.extend(self.drop_copy.iter().flat_map(DropCopyKeys::mistakes));

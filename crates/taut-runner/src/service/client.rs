@@ -178,13 +178,16 @@ impl ControlClient {
         }
     }
 
-    /// The worst orders since the gateway began with why they took long, and what a trace of them
-    /// is drawn from.
+    /// The worst orders since the gateway began, or of so long until now (of the last ten minutes
+    /// at most), with why they took long, and what a trace of them is drawn from.
     ///
     /// # Errors
     /// As [`ControlClient::ask`]; where the gateway's settings have nobody look.
-    pub fn outliers(&mut self) -> Result<(Outliers, OutlierTrace), RunnerError> {
-        match self.ask(&ControlRequest::Outliers)? {
+    pub fn outliers(
+        &mut self,
+        since: Option<Nanos>,
+    ) -> Result<(Outliers, OutlierTrace), RunnerError> {
+        match self.ask(&ControlRequest::Outliers { since_ns: since.map(|since| since.0) })? {
             ControlReply::Outliers(told) => Ok(*told),
             _ => Err(self.gone()),
         }

@@ -88,8 +88,11 @@ impl GatewayFile {
             say("", format!("the venue's, at {at} as {us}: what orders do not say in {after} ms"));
         }
         let forgets = "none: a gateway that is killed forgets its orders and positions".to_owned();
-        let journal = self.journal.as_ref().map_or(forgets, |journal| {
-            format!("{}, durability {}", journal.folder.display(), journal.durability.name())
+        let is_recorded = self.records_orders();
+        let journal = self.order_journal().map_or(forgets, |journal| {
+            let within = if is_recorded { "in the recordings in " } else { "" };
+            let (folder, durability) = (journal.folder.display(), journal.durability.name());
+            format!("{within}{folder}, durability {durability}")
         });
         say("journal", journal);
         if let Some((folder, keys)) = self.recording(Nanos::ZERO) {

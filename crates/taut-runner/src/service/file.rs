@@ -356,6 +356,15 @@ impl GatewayFile {
         self
     }
 
+    /// The same for market data alone, on paper, beside the gateway that trades by this file: under
+    /// a name of its own, and without what others connect to.
+    #[must_use]
+    pub fn of_feed_alone(self) -> Self {
+        let paper = self.on_paper();
+        let name = format!("{}-feed", paper.name);
+        Self { name, control: None, drop_copy: None, record: None, ..paper }
+    }
+
     /// The same, with all that it hears written down in this folder, which is new.
     #[must_use]
     pub fn recorded_in(self, folder: &Path) -> Self {
@@ -365,6 +374,26 @@ impl GatewayFile {
     /// What it hears is written down.
     pub(super) fn is_recorded(&self) -> bool {
         self.record.is_some() || self.record_in.is_some()
+    }
+
+    /// Its orders stand in its recordings, not beside them.
+    pub(super) fn records_orders(&self) -> bool {
+        let is_lasting = self.record_in.is_none() && !self.is_paper;
+        let is_there = |record: &RecordKeys| {
+            self.journal.as_ref().is_none_or(|journal| journal.folder == record.folder)
+        };
+        is_lasting && self.record.as_ref().is_some_and(is_there)
+    }
+
+    /// Where its orders are written down, if they are.
+    pub(super) fn order_journal(&self) -> Option<JournalKeys> {
+        let recorded = self.record.as_ref().filter(|_| self.records_orders());
+        self.journal.clone().or_else(|| recorded.map(JournalKeys::of))
+    }
+
+    /// After so long, recovered orders whose strategies did not attach are cancelled.
+    pub(super) fn reattach(&self) -> Option<Nanos> {
+        self.journal.as_ref().map_or_else(JournalKeys::usual_reattach, JournalKeys::reattach)
     }
 
     /// Where and how it is, from a start at this time.

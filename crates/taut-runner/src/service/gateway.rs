@@ -40,7 +40,7 @@ use crate::outliers::OutlierWatch;
 use crate::recording::{Head, Recorder, What};
 use crate::service::connections::{self, Connect, Connections, MarketData};
 use crate::service::file::GatewayFile;
-use crate::service::journal::keep;
+use crate::service::journal::{JournalKeys, keep};
 use crate::service::listener::{Listener, Signs};
 use crate::service::manager::Manager;
 use crate::service::place::Place;
@@ -102,47 +102,59 @@ fn start(
     manager: Manager,
 ) -> Result<(), RunnerError> {
     let file = &*file.subscribed(None, |words| heard(&entry(&say::Instruments {}, words)))?;
+    let into = file.recording(utc());
     // Before the session's numbers, which are in its folder.
-    let journal = file.journal.as_ref().map(|journal| journal.open(&file.instruments()?));
-    let journal = journal.transpose()?;
+    let journal = file.order_journal().map(|keys| open(file, &keys, into.as_ref())).transpose()?;
     let anchoring = Anchoring::start();
-    let recorder = match file.recording(utc()) {
-        Some(into) => Some(record(file, &into, fused, journal.as_ref(), &anchoring, heard)?),
-        None => None,
-    };
+    let (mut journal, housekeeper) = journal.map(in_parts).unzip();
+    let recorded = into.as_ref().map(|it| record(file, it, fused, journal.as_mut(), &anchoring));
+    let (recorder, of_recording) = recorded.transpose()?.unzip();
+    let journal = journal.or(of_recording.flatten());
+    if let Some((folder, _)) = &into {
+        heard(&entry(&say::Recording {}, format!("recording in {}", folder.display())));
+    }
     if let Some(recorder) = &recorder {
         recorder.begin(TURN);
     }
-    let recorder = Cell::new(recorder);
-    let recorder_of = &recorder;
-    let serve = Serve {
-        file,
-        fused,
-        strategies,
-        journal,
-        anchoring,
-        recorder: recorder_of,
-        heard,
-        manager,
-    };
+    let (recorder, housekeeper) = (Cell::new(recorder), Cell::new(housekeeper));
+    let kept = Kept { recorder: &recorder, housekeeper: &housekeeper };
+    let serve = Serve { file, fused, strategies, journal, anchoring, kept, heard, manager };
     let served = connections::connect(file, serve);
     // A gateway that could not be built has left the tape on, and its recording begun.
     tape::end_writing(|_, _| ());
     if let Some(unused) = recorder.take() {
+        let _ = unused.finish(None);
+    }
+    if let Some(unused) = housekeeper.take().filter(|_| file.records_orders()) {
         let _ = unused.finish();
     }
     served
 }
 
-/// Begins a recording.
+/// Opens the order journal; where the orders stand in the recording, with that.
+fn open(
+    file: &GatewayFile,
+    keys: &JournalKeys,
+    recording: Option<&(PathBuf, RecordKeys)>,
+) -> Result<Journal, RunnerError> {
+    let with = |(folder, keys): &'_ (PathBuf, RecordKeys)| {
+        let name = folder.file_name()?.to_str()?.to_owned();
+        Some((name, keys.with_orders(file.journal.is_some())))
+    };
+    let recording = recording.filter(|_| file.records_orders()).and_then(with);
+    let recording = recording.as_ref().map(|(name, settings)| (name.as_str(), *settings));
+    keys.open(&file.instruments()?, recording)
+}
+
+/// Begins a recording: in the journal where the orders stand in it, else in a folder of its own. A
+/// gateway without a journal has its orders there, too, and none that it begins with.
 fn record(
     file: &GatewayFile,
     (folder, keys): &(PathBuf, RecordKeys),
     fused: Option<&str>,
-    journal: Option<&Journal>,
+    journal: Option<&mut (OrderWriter, State)>,
     anchoring: &Anchoring,
-    heard: Heard<'_>,
-) -> Result<Recorder, RunnerError> {
+) -> Result<(Recorder, Option<(OrderWriter, State)>), RunnerError> {
     let run = RecordedGateway { file: file.into(), fused: fused.map(str::to_owned) };
     let what = serde_json::to_value(&run).map_err(|error| RunnerError::run("record", error))?;
     let head = Head {
@@ -150,12 +162,30 @@ fn record(
         clock: anchoring.mapping().to_words(),
         what: What::Gateway(Box::new(what)),
     };
-    let mut recorder = Recorder::create(folder, &head, keys.settings())?;
-    if let Some(journal) = journal {
-        recorder.note(RECOVERED, &journal.recovered.state.to_bytes())?;
+    match journal {
+        Some((OrderWriter::Journal(writer), _)) if file.records_orders() => {
+            Ok((Recorder::create_in(writer, &head, keys.when_full)?, None))
+        }
+        Some((_, recovered)) => {
+            let mut recorder = Recorder::create(folder, &head, keys.settings())?;
+            recorder.note(RECOVERED, &recovered.to_bytes(), None)?;
+            Ok((recorder, None))
+        }
+        None => {
+            let settings = (keys.with_orders(false), keys.when_full);
+            let (recorder, writer) = Recorder::create_with_orders(folder, &head, settings)?;
+            Ok((recorder, Some((writer.into(), State::default()))))
+        }
     }
-    heard(&entry(&say::Recording {}, format!("recording in {}", folder.display())));
-    Ok(recorder)
+}
+
+/// What stays behind where a gateway is not built.
+#[derive(Clone, Copy)]
+struct Kept<'a> {
+    /// Taken once the gateway is built.
+    recorder: &'a Cell<Option<Recorder>>,
+    /// Of its journal; taken by the thread that keeps it.
+    housekeeper: &'a Cell<Option<Housekeeper>>,
 }
 
 /// Runs the gateway that it is given the parts of.
@@ -164,10 +194,9 @@ struct Serve<'a, W> {
     /// The name of the strategy in the thread that trades.
     fused: Option<&'a str>,
     strategies: W,
-    journal: Option<Journal>,
+    journal: Option<(OrderWriter, State)>,
     anchoring: Anchoring,
-    /// Taken once the gateway is built.
-    recorder: &'a Cell<Option<Recorder>>,
+    kept: Kept<'a>,
     heard: Heard<'a>,
     manager: Manager,
 }
@@ -245,7 +274,7 @@ fn run<W: Strategies, F: FeedHandler + Send, H: OrderHandler + Send>(
     serve: Serve<'_, W>,
     connections: Connections<F, H>,
 ) -> Result<(), RunnerError> {
-    let Serve { file, fused, strategies, journal, anchoring, recorder, heard, manager } = serve;
+    let Serve { file, fused, strategies, journal, anchoring, kept, heard, manager } = serve;
     let failed = |error: &dyn std::fmt::Display| RunnerError::run("shared memory", error);
     let shared = Shared::create(W::PLACES)?;
     let regions = Regions::of(&shared.segment).map_err(|error| failed(&error))?;
@@ -269,7 +298,7 @@ fn run<W: Strategies, F: FeedHandler + Send, H: OrderHandler + Send>(
     let (tell, told) = queue();
     let signs = Signs { log, tell, told, beats: &shared.beats, manager };
     let running = Running { file, fused, shared: &shared, places, anchoring, clock, signs };
-    running.run(built, journal, recorder.take(), heard)
+    running.run(built, journal, kept, heard)
 }
 
 /// What is other where a gateway is done again.
@@ -323,18 +352,17 @@ impl<'m> Running<'_, 'm> {
     fn run(
         self,
         built: Built<'m>,
-        journal: Option<Journal>,
-        recorder: Option<Recorder>,
+        journal: Option<(OrderWriter, State)>,
+        kept: Kept<'_>,
         heard: Heard<'_>,
     ) -> Result<(), RunnerError> {
         let Self { file, fused, shared, places, mut anchoring, mut clock, mut signs } = self;
         let Shared { segment, bell, beats, thread, .. } = shared;
         let path = file.control_path();
         let ((asks, asked), (answers, answered)) = (mpsc::channel(), mpsc::channel());
-        let (journal, housekeeper) = journal.map(in_parts).unzip();
         let mut trading = Trading::open(file, built, journal, bell, (asked, answers))?;
         trading.count_beats(beats);
-        if let Some(recorder) = recorder {
+        if let Some(recorder) = kept.recorder.take() {
             trading.record(recorder);
         }
         let (names, named) = mpsc::channel();
@@ -367,8 +395,9 @@ impl<'m> Running<'_, 'm> {
         signs.manager.ready();
         thread::scope(|scope| {
             let (trades, over) = mpsc::channel();
-            if let Some(housekeeper) = housekeeper {
-                scope.spawn(move || keep(housekeeper, &over, heard));
+            if let Some(housekeeper) = kept.housekeeper.take() {
+                let is_recording = file.records_orders();
+                scope.spawn(move || keep(housekeeper, is_recording, &over, heard));
             }
             // It ends when the trading thread has let go of the gateway.
             let copying = server.map(|server| scope.spawn(move || server.run()));

@@ -7,12 +7,14 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use taut_journal::{Durability, Housekeeper, Journal, Settings, State};
+use taut_journal::{Durability, Housekeeper, Journal, OnFailure, Settings, State, orders_in};
 use taut_log::messages::JournalTrouble;
 use taut_types::{ContractKind, Instrument, Lots, Nanos};
 
 use crate::error::RunnerError;
 use crate::mistakes::Mistake;
+use crate::recording::WhenFull;
+use crate::service::record::RecordKeys;
 use crate::service::telling::{Heard, entry};
 use crate::service::whole_file::write_whole;
 
@@ -99,27 +101,67 @@ impl JournalKeys {
         (self.reattach_ms > 0).then(|| Nanos::from_millis(self.reattach_ms.into()))
     }
 
-    /// Opens it, if its instruments are these.
-    pub(super) fn open(&self, instruments: &[Instrument]) -> Result<Journal, RunnerError> {
+    /// The same where nothing is said of it.
+    pub(super) fn usual_reattach() -> Option<Nanos> {
+        Some(Nanos::from_millis(reattach_ms().into()))
+    }
+
+    /// That of a gateway whose orders stand in its recordings, and nowhere else.
+    pub(super) fn of(record: &RecordKeys) -> Self {
+        let (folder, segment_mb) = (record.folder.clone(), record.segment_mb);
+        let durability = JournalDurability::default();
+        Self { folder, durability, segment_mb, reattach_ms: reattach_ms() }
+    }
+
+    /// Opens it, if its instruments are these; with the name of a recording in its folder, and how
+    /// that is kept, the orders stand there from here on.
+    pub(super) fn open(
+        &self,
+        instruments: &[Instrument],
+        recording: Option<(&str, Settings)>,
+    ) -> Result<Journal, RunnerError> {
         let segment_bytes = (self.segment_mb as usize) << 20;
+        let of_journal = Settings { segment_bytes, ..Settings::default() };
+        let (name, settings) = recording.map_or((None, of_journal), |(name, it)| (Some(name), it));
         let settings = Settings {
-            segment_bytes,
             durability: match self.durability {
                 JournalDurability::None => Durability::None,
                 JournalDurability::Async => Durability::Async,
                 JournalDurability::Sync => Durability::Sync,
             },
-            executions_max: segment_bytes / BYTES_PER_EXECUTION,
-            ..Settings::default()
+            executions_max: settings.segment_bytes / BYTES_PER_EXECUTION,
+            ..settings
         };
+        let stands = orders_in(&self.folder).unwrap_or_else(|_| self.folder.clone());
         let named = |error: &dyn std::fmt::Display| {
-            RunnerError::run(format_args!("journal {}", self.folder.display()), error)
+            RunnerError::run(format_args!("journal {}", stands.display()), error)
         };
-        let journal = Journal::open(&self.folder, settings).map_err(|error| named(&error))?;
+        let journal = match name {
+            None => Journal::open(&self.folder, settings),
+            Some(name) => Journal::record(&self.folder, name, settings),
+        };
+        let journal = journal.map_err(|error| named(&error))?;
         let file = self.folder.join(INSTRUMENTS);
-        check_instruments(&file, instruments, &journal.recovered.state)
-            .map_err(|error| named(&error))?;
-        Ok(journal)
+        match check_instruments(&file, instruments, &journal.recovered.state) {
+            Ok(()) => Ok(journal),
+            Err(wrong) => {
+                let Journal { writer, housekeeper, .. } = journal;
+                drop(writer);
+                // A recording that never began is ended.
+                name.and_then(|_| housekeeper.finish().err());
+                Err(named(&wrong))
+            }
+        }
+    }
+}
+
+impl RecordKeys {
+    /// How a recording is kept that has the orders, too: they are refused while it takes nothing,
+    /// unless the recording is all that they are written down for, and may have gaps.
+    pub(super) fn with_orders(&self, has_journal: bool) -> Settings {
+        let may_have_gaps = self.when_full == WhenFull::Drop && !has_journal;
+        let on_failure = if may_have_gaps { OnFailure::GoOn } else { OnFailure::StopOrders };
+        Settings { on_failure, ..self.settings().0 }
     }
 }
 
@@ -175,20 +217,31 @@ fn write_instruments(file: &Path, lines: &[String]) -> Result<(), String> {
     written.map_err(|error| format!("{}: {error}", file.display()))
 }
 
-/// Keeps a journal until its writer's thread is over: `over` has lost its other end then.
-pub fn keep(mut housekeeper: Housekeeper, over: &Receiver<()>, heard: Heard<'_>) {
+/// Keeps a journal until its writer's thread is over: `over` has lost its other end then. A
+/// recording is ended.
+pub fn keep(
+    mut housekeeper: Housekeeper,
+    is_recording: bool,
+    over: &Receiver<()>,
+    heard: Heard<'_>,
+) {
+    let told = |error| heard(&entry(&JournalTrouble {}, format!("the order journal: {error}")));
     let mut was_well = true;
     loop {
         let is_over = over.recv_timeout(TURN) != Err(RecvTimeoutError::Timeout);
         let turned = housekeeper.turn();
-        if let Err(error) = turned
-            && was_well
-        {
-            heard(&entry(&JournalTrouble {}, format!("the order journal: {error}")));
-        }
-        was_well = turned.is_ok();
+        was_well = match turned {
+            Err(error) if was_well => {
+                told(error);
+                false
+            }
+            turned => turned.is_ok(),
+        };
         if is_over {
-            return;
+            break;
         }
+    }
+    if is_recording {
+        housekeeper.finish().err().into_iter().for_each(told);
     }
 }

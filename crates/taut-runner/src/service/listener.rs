@@ -431,7 +431,9 @@ impl<'a> Listener<'a> {
             }),
             ControlRequest::Roll => self.done(Command::Roll),
             ControlRequest::Stages => self.stages().map(|stages| vec![stages]),
-            ControlRequest::Outliers => self.outliers().map(|outliers| vec![outliers]),
+            ControlRequest::Outliers { since_ns } => {
+                self.outliers(since_ns.map(Nanos)).map(|outliers| vec![outliers])
+            }
             ControlRequest::Limits => self.ask(Command::Usage).map(|answer| match answer {
                 Answer::Usage(usage) => {
                     let lines = usage.lines(&self.file, &self.rules);

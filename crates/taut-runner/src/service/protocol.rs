@@ -35,7 +35,10 @@ pub enum ControlRequest {
     /// Where the time of a tick goes.
     Stages,
     /// The worst orders since the gateway began, and why they took long.
-    Outliers,
+    Outliers {
+        /// Only those of so many nanoseconds until now.
+        since_ns: Option<i64>,
+    },
     /// What is in force of limits, and how much of it is used.
     Limits,
     /// The file of settings read again, and its limits and new instruments taken.

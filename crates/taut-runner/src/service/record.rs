@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use taut_fix::{Precision, StampCache};
-use taut_journal::InputSettings;
+use taut_journal::Settings;
 use taut_types::Nanos;
 
 use crate::mistakes::Mistake;
@@ -53,8 +53,9 @@ impl RecordKeys {
         self.folder.join(stamp.as_str())
     }
 
-    pub(super) const fn settings(&self) -> (InputSettings, WhenFull) {
+    /// Of a recording that has nothing about orders.
+    pub(super) fn settings(&self) -> (Settings, WhenFull) {
         let segment_bytes = (self.segment_mb as usize) << 20;
-        (InputSettings { segment_bytes }, self.when_full)
+        (Settings { segment_bytes, ..Settings::of_recording() }, self.when_full)
     }
 }

@@ -41,8 +41,7 @@ impl RecordedGateway {
             let table = serde_json::to_value(table).map_err(|error| wrong(error.to_string()))?;
             value[key] = table;
         }
-        let other: GatewayFile =
-            out_of(&value).map_err(|error| wrong(error.to_string()))?;
+        let other: GatewayFile = out_of(&value).map_err(|error| wrong(error.to_string()))?;
         let (room, subscribed) = (file.room, file.subscribed);
         let other = GatewayFile { room, subscribed, is_paper: file.is_paper, ..other };
         Ok(other.rules()?.risk.limits)

@@ -13,7 +13,6 @@ use taut_types::Nanos;
 use crate::error::RunnerError;
 use crate::mistakes::Mistake;
 use crate::service::file::GatewayFile;
-use crate::service::journal::JournalKeys;
 use crate::service::pattern::Pattern;
 use crate::service::subscribe_rule::Subscribed;
 pub use cycle::Listening;
@@ -68,7 +67,7 @@ impl GatewayFile {
             }
         };
         // With a journal each keeps its number.
-        let order = self.journal.as_ref().map(JournalKeys::symbols).unwrap_or_default();
+        let order = self.order_journal().map(|it| it.symbols()).unwrap_or_default();
         let file = self.defined_by(&defined, &order)?;
         let (own, all) = (file.instruments.len(), defined.len());
         heard(&format!("{own} instruments of the {all} that the venue defines"));

@@ -28,7 +28,7 @@ fn instruments(count: u32) -> Vec<Instrument> {
     (0..count).map(|place| named(3 * (count - place))).collect()
 }
 
-fn many(count: u32) -> VenueConfig {
+pub(super) fn many(count: u32) -> VenueConfig {
     VenueConfig {
         instruments: instruments(count),
         order_capacity: 512,
@@ -37,20 +37,20 @@ fn many(count: u32) -> VenueConfig {
     }
 }
 
-fn crowd(seed: u64, weights: &[u32], ticks_hz: u32) -> Flow {
+pub(super) fn crowd(seed: u64, weights: &[u32], ticks_hz: u32) -> Flow {
     let config = SyntheticConfig { seed, level_count: 10, ..SyntheticConfig::default() };
     Flow::crowd(Crowd::new(config, 0, weights), ticks_hz)
 }
 
 /// Whoever listens to the whole feed, and asks for what is missing.
-struct Listener {
-    feed: NativeFeed,
+pub(super) struct Listener {
+    pub(super) feed: NativeFeed,
     asking: Socket,
     told: u64,
 }
 
 impl Listener {
-    fn new(rig: &Rig, instruments: &[Instrument]) -> Self {
+    pub(super) fn new(rig: &Rig, instruments: &[Instrument]) -> Self {
         let config = NativeConfig {
             instruments,
             stream_id: Some(STREAM),
@@ -58,11 +58,12 @@ impl Listener {
             has_retransmission: true,
         };
         let feed = NativeFeed::new(&config, rig.now.mono).expect("instruments");
-        let peer = rig.requests_at.inet();
-        let at = "127.0.0.1:0".parse().map(taut_sys::Address::Inet).expect("an address");
-        let options = DatagramOptions { peer, ..DatagramOptions::default() };
-        let asking = Socket::datagram(&at, &options).expect("a socket");
-        Self { feed, asking, told: 0 }
+        Self { feed, asking: asking(rig), told: 0 }
+    }
+
+    /// The venue is another one in the place of the last.
+    pub(super) fn ask_at(&mut self, rig: &Rig) {
+        self.asking = asking(rig);
     }
 
     fn frame(&mut self, now: Nanos, source: Source, bytes: &[u8]) {
@@ -76,7 +77,7 @@ impl Listener {
         }
     }
 
-    fn listen(&mut self, rig: &Rig) {
+    pub(super) fn listen(&mut self, rig: &Rig) {
         let now = rig.now.mono;
         let mut frames = Vec::new();
         let sockets = [&rig.incremental, &rig.line_b, &self.asking, &rig.snapshot];
@@ -96,6 +97,13 @@ impl Listener {
     }
 }
 
+fn asking(rig: &Rig) -> Socket {
+    let peer = rig.requests_at.inet();
+    let at = "127.0.0.1:0".parse().map(taut_sys::Address::Inet).expect("an address");
+    let options = DatagramOptions { peer, ..DatagramOptions::default() };
+    Socket::datagram(&at, &options).expect("a socket")
+}
+
 /// A book of levels as the venue has it.
 fn levels(of: &Instrument, book: Option<&OrderBook>) -> LevelBook {
     let mut levels = LevelBook::with_capacity(256);
@@ -109,7 +117,7 @@ fn levels(of: &Instrument, book: Option<&OrderBook>) -> LevelBook {
 }
 
 /// How many books are sound, and as the venue has them if nothing is under way.
-fn compare(rig: &Rig, listener: &Listener, instruments: &[Instrument]) -> usize {
+pub(super) fn compare(rig: &Rig, listener: &Listener, instruments: &[Instrument]) -> usize {
     let is_level = listener.feed.arbiter().sequencer().last().0 == rig.venue.counters().published;
     let is_sound =
         |of: &&Instrument| listener.feed.soundness(of.id()) == Soundness::Sound && is_level;

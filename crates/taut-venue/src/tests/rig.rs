@@ -1,6 +1,7 @@
 //! A venue with its sockets, and a clock that the test turns.
 
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::path::Path;
 
 use taut_fix::{CompId, InlineText};
 use taut_sys::{Address, DatagramOptions, Socket, StreamOptions};
@@ -9,10 +10,13 @@ use taut_types::{HalfTicks, Instrument, InstrumentId, Nanos, OrderId, Price, Qty
 
 use crate::flow::{SyntheticConfig, SyntheticFlow};
 use crate::tests::client::Client;
-use crate::{FeedOutput, Flow, Now, Venue, VenueConfig, VenueSockets};
+use crate::{
+    Acknowledge, FeedOutput, Flow, JournalKeeper, JournalSettings, Now, Recovered, Venue,
+    VenueConfig, VenueJournal, VenueSockets,
+};
 
 /// Any day will do: venue and clients share it.
-const UTC: Nanos = Nanos(1_340_285_400_000_000_000);
+pub const UTC: Nanos = Nanos(1_340_285_400_000_000_000);
 
 pub const STREAM: u32 = 0x7a07;
 pub const LEVELS: usize = 100;
@@ -25,6 +29,8 @@ pub struct Rig {
     pub snapshot: Socket,
     pub orders_at: Address,
     pub requests_at: Address,
+    /// Of its journal, if it has one.
+    pub keeper: Option<JournalKeeper>,
 }
 
 pub fn text<const N: usize>(name: &str) -> InlineText<N> {
@@ -59,10 +65,11 @@ pub fn synthetic(seed: u64) -> Flow {
 
 const ANY_PORT: Address = Address::Inet(SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0)));
 
-fn channel() -> (Socket, Socket) {
+/// A channel to this receiver, or to a new one.
+fn channel(receiver: Option<Socket>) -> (Socket, Socket) {
     let receive_buffer_bytes = Some(1 << 21);
     let options = DatagramOptions { receive_buffer_bytes, ..DatagramOptions::default() };
-    let receiver = Socket::datagram(&ANY_PORT, &options).expect("bind");
+    let receiver = receiver.unwrap_or_else(|| Socket::datagram(&ANY_PORT, &options).expect("bind"));
     let peer = receiver.local_address().expect("address").inet();
     let options = DatagramOptions { peer, ..DatagramOptions::default() };
     (Socket::datagram(&ANY_PORT, &options).expect("bind"), receiver)
@@ -70,21 +77,26 @@ fn channel() -> (Socket, Socket) {
 
 impl Rig {
     pub fn new(config: &VenueConfig, flow: Flow) -> Self {
-        Self::open(config, flow, None)
+        Self::open(config, flow, None, [None, None, None])
     }
 
     /// With a listener for the recorded venue's own feed, and where it is.
     pub fn with_stream(config: &VenueConfig, flow: Flow) -> (Self, Address) {
         let stream = Socket::listen(&ANY_PORT, &StreamOptions::default()).expect("listen");
         let at = stream.local_address().expect("address");
-        (Self::open(config, flow, Some(stream)), at)
+        (Self::open(config, flow, Some(stream), [None, None, None]), at)
     }
 
-    fn open(config: &VenueConfig, flow: Flow, stream: Option<Socket>) -> Self {
+    fn open(
+        config: &VenueConfig,
+        flow: Flow,
+        stream: Option<Socket>,
+        [incremental, line_b, snapshot]: [Option<Socket>; 3],
+    ) -> Self {
         let orders = Socket::listen(&ANY_PORT, &StreamOptions::default()).expect("listen");
         let orders_at = orders.local_address().expect("address");
-        let ((incremental_out, incremental), (snapshot_out, snapshot)) = (channel(), channel());
-        let (b_out, line_b) = channel();
+        let (incremental_out, incremental) = channel(incremental);
+        let ((snapshot_out, snapshot), (b_out, line_b)) = (channel(snapshot), channel(line_b));
         let requests = Socket::datagram(&ANY_PORT, &DatagramOptions::default()).expect("bind");
         let requests_at = requests.local_address().expect("address");
         let feed = FeedOutput {
@@ -96,7 +108,55 @@ impl Rig {
         let sockets = VenueSockets { orders: orders.into(), feed, stream: stream.map(Into::into) };
         let venue = Venue::new(config, sockets, flow).expect("a venue");
         let now = Now { mono: Nanos::from_secs(1_000), utc: UTC };
-        Self { venue, now, incremental, line_b, snapshot, orders_at, requests_at }
+        Self { venue, now, incremental, line_b, snapshot, orders_at, requests_at, keeper: None }
+    }
+
+    /// With the journal in this folder, at this time; what was recovered.
+    pub fn journaled(
+        config: &VenueConfig,
+        flow: Flow,
+        folder: &Path,
+        now: Now,
+    ) -> (Self, Recovered) {
+        Self::journaled_to(config, flow, folder, (now, [None, None, None]), Acknowledge::Memory)
+    }
+
+    /// The same, whose answers wait for the disk.
+    pub fn synced(config: &VenueConfig, flow: Flow, folder: &Path, now: Now) -> (Self, Recovered) {
+        Self::journaled_to(config, flow, folder, (now, [None, None, None]), Acknowledge::Disk)
+    }
+
+    /// A venue in the place of one that is killed: whoever follows its feed has the same sockets.
+    pub fn journaled_again(
+        config: &VenueConfig,
+        flow: Flow,
+        folder: &Path,
+        before: Self,
+    ) -> (Self, Recovered) {
+        let Self { venue, now, incremental, line_b, snapshot, keeper, .. } = before;
+        drop((venue, keeper));
+        let receivers = [Some(incremental), Some(line_b), Some(snapshot)];
+        Self::journaled_to(config, flow, folder, (now, receivers), Acknowledge::Memory)
+    }
+
+    fn journaled_to(
+        config: &VenueConfig,
+        flow: Flow,
+        folder: &Path,
+        (now, receivers): (Now, [Option<Socket>; 3]),
+        acknowledge: Acknowledge,
+    ) -> (Self, Recovered) {
+        let settings = JournalSettings { segment_bytes: 1 << 18, acknowledge };
+        let journal = VenueJournal::open(folder, settings).expect("a journal");
+        let stream_id = journal.stream_id().unwrap_or(config.stream_id);
+        let config = VenueConfig { stream_id, reset_on_logon: false, ..config.clone() };
+        let Self { venue, incremental, line_b, snapshot, orders_at, requests_at, .. } =
+            Self::open(&config, flow, None, receivers);
+        let (venue, keeper, recovered) = venue.with_journal(journal, now).expect("a venue");
+        let keeper = Some(keeper);
+        let rig =
+            Self { venue, now, incremental, line_b, snapshot, orders_at, requests_at, keeper };
+        (rig, recovered)
     }
 
     /// A venue without a flow: its book is empty.
@@ -109,6 +169,9 @@ impl Rig {
     }
 
     pub fn poll(&mut self) -> bool {
+        if let Some(keeper) = &mut self.keeper {
+            keeper.turn().expect("a segment");
+        }
         self.venue.poll(self.now).expect("the venue goes on")
     }
 

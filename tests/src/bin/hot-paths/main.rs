@@ -29,7 +29,7 @@ type Outcome = Result<(), Box<dyn Error>>;
 type HotPath = (&'static str, &'static str, fn(&[&str]) -> Outcome);
 
 const PATHS: [HotPath; 13] = [
-    ("tick", "COUNT [journal]", tick::run),
+    ("tick", "COUNT [journal | record]", tick::run),
     ("engine", "COUNT", engine::run),
     ("risk", "check|fill COUNT [INSTRUMENTS]", risk::run),
     ("fix", "index|check|encode|keep|all ROUNDS|0 [order|report [avx2|sse2|portable]]", fix::run),
@@ -92,6 +92,7 @@ mod tests {
         for line in [
             "tick 40",
             "tick 40 journal",
+            "tick 40 record",
             "engine 100",
             "risk check 100",
             "risk check 100 7",

@@ -44,7 +44,7 @@ fn who_only_looks_sees_the_market_and_is_in_no_list() {
     assert!(!client.is_gone());
     until("their times", DEADLINE, || views.round_trip.count() > 0);
     until("a worst order", DEADLINE, || {
-        let (outliers, trace) = client.outliers().expect("the worst orders");
+        let (outliers, trace) = client.outliers(None).expect("the worst orders");
         assert_eq!(trace.threads.len(), 1, "{trace:?}");
         // Beside it orders come, that are not looked at yet.
         !outliers.worst.is_empty() && outliers.worst.iter().all(|it| !it.why.is_empty())

@@ -17,6 +17,14 @@ fn start(world: &World, recording: &str) -> Process {
     gateway
 }
 
+/// The recordings of a gateway, each start's, in the order of their names.
+fn recordings(folder: &Path) -> Vec<PathBuf> {
+    let all = std::fs::read_dir(folder).expect("a folder").flatten().map(|it| it.path());
+    let mut all: Vec<PathBuf> = all.filter(|it| it.is_dir()).collect();
+    all.sort();
+    all
+}
+
 /// What `replay` says of a recording, whose gateway does the same again.
 fn expect_the_same(folder: &Path) -> Value {
     let path = folder.to_str().expect("a path");
@@ -89,6 +97,89 @@ fn a_gateway_is_done_again_with_its_operator_and_strategies_that_come_and_go() {
     assert!(said.contains("the first of them:"), "{said}");
 }
 
+#[test]
+fn orders_stand_in_the_recording_and_are_taken_up_from_there() {
+    let world = World::new();
+    let _venue = world.start_venue();
+    let credentials =
+        "[session.credentials]\nusername = \"me\"\npassword = { env = \"TAUT_TEST_PASSWORD\" }\n";
+    let journal = format!("[journal]\nfolder = \"journal\"\nsegment_mb = 1\n{credentials}");
+    let record = "[record]\nfolder = \"journal\"\nsegment_mb = 1\n";
+    let home = world.path("journal");
+    let start = || {
+        let mut command = taut();
+        command.args(["gateway", "--config"]).arg(world.path("gateway.toml"));
+        let mut gateway = Process::start(command.env("TAUT_TEST_PASSWORD", PASSWORD));
+        gateway.stderr_line("a gateway that can be found", |line| {
+            line.contains("meet it at").then_some(())
+        });
+        gateway
+    };
+    let shown = || {
+        let shown = run(&["journal", "show", home.to_str().expect("a path"), "--json"]);
+        assert!(shown.status.success(), "{}", text(&shown.stderr));
+        let shown: Value = serde_json::from_slice(&shown.stdout).expect("JSON");
+        (shown["highest"].clone(), shown["as_of"].as_u64().expect("a number"))
+    };
+    world.write_settings(&format!("{journal}{record}"));
+    let mut strategy = None;
+    // Killed, and then ended.
+    for nth in 1..=2 {
+        let mut gateway = start();
+        // It waits for a gateway that is gone.
+        strategy.get_or_insert_with(|| world.start_strategy("first"));
+        world.until_orders("orders", 20);
+        if nth == 1 {
+            gateway.kill();
+        } else {
+            world.ask(&["stop"]);
+            assert!(gateway.finish().status.success());
+        }
+        let all = recordings(&home);
+        assert_eq!(all.len(), nth, "a folder for each start: {all:?}");
+        let again = expect_the_same(all.last().expect("one"));
+        assert!(again["orders"].as_u64().is_some_and(|orders| orders >= 20), "{again}");
+        assert!(again["order_entries"].as_u64().is_some_and(|it| it >= 40), "{again}");
+        assert_eq!(again["unfinished"], nth == 1, "{again}");
+    }
+    let (highest, as_of) = shown();
+    assert!(!home.join("0000000001.journal").exists(), "they are written down once");
+    let checked = run(&["record", "check", recordings(&home)[1].to_str().expect("a path")]);
+    assert!(checked.status.success(), "{}", text(&checked.stderr));
+    // Without a recording they stand in the journal itself, from where they were.
+    world.write_settings(&journal);
+    let mut gateway = start();
+    world.until_orders("orders without a recording", 20);
+    gateway.kill();
+    let (later, later_as_of) = shown();
+    assert!(home.join("0000000001.journal").exists() && later_as_of > as_of);
+    assert!(later.to_string() > highest.to_string(), "{highest} {later}");
+    drop(strategy);
+}
+
+#[test]
+fn copies_that_another_thread_reads_are_heard_again() {
+    let world = World::new();
+    let copies = own_address();
+    let venue = format!(
+        "drop_copy = {{ listen = \"{copies}\", readers = {{ RISK = \"GATEWAY\" }}, \
+         store = {:?} }}\n",
+        world.path("members")
+    );
+    let _venue = world.start_venue_with(&venue);
+    world.write_settings(&format!(
+        "[drop_copy_reader]\naddress = \"{copies}\"\nsender_comp_id = \"RISK\"\n\
+         store = \"venue-copies\"\nafter_ms = 50\n"
+    ));
+    let gateway = start(&world, "run");
+    let _strategy = world.start_strategy("first");
+    until("copies that are read", DEADLINE, || world.count("drop_copies_read") > 50);
+    world.ask(&["stop"]);
+    assert!(gateway.finish().status.success());
+    // What it had come to says how many there were.
+    expect_the_same(&world.path("run"));
+}
+
 /// A file system of some megabytes, gone when this is.
 struct SmallDisk(PathBuf);
 
@@ -124,8 +215,8 @@ fn on_a_small_disk(when_full: &str) -> Option<(World, SmallDisk, [Process; 3], P
     world.write_settings(&more);
     let gateway = world.start_written(&[]);
     let strategy = world.start_strategy("first");
-    let recording = std::fs::read_dir(&folder).expect("a folder").next().expect("a recording");
-    Some((world, disk, [venue, gateway, strategy], recording.expect("a recording").path()))
+    let recording = recordings(&folder).pop().expect("a recording");
+    Some((world, disk, [venue, gateway, strategy], recording))
 }
 
 #[test]
@@ -191,8 +282,7 @@ fn a_strategy_in_the_gateways_thread_decides_again() {
     world.ask(&["stop"]);
     assert!(gateway.finish().status.success());
     // Each start has a folder of its own.
-    let mut folders = std::fs::read_dir(world.path("recordings")).expect("a folder");
-    let recording = folders.next().expect("one").expect("one").path();
+    let recording = recordings(&world.path("recordings")).pop().expect("one");
     let path = recording.to_str().expect("a path");
     let same = run(&["replay", path, "--strategy", strategy]);
     let said = text(&same.stdout) + &text(&same.stderr);
@@ -204,14 +294,37 @@ fn a_strategy_in_the_gateways_thread_decides_again() {
 }
 
 #[test]
+fn market_data_are_recorded_alone_beside_the_gateway_that_trades() {
+    let world = World::new();
+    let _venue = world.start_venue();
+    world.write_settings("");
+    let file = world.path("gateway.toml");
+    let [file, out, rows] = [file, world.path("feed"), world.path("rows.csv")]
+        .map(|it| it.to_str().expect("a path").to_owned());
+    let feed = ["record", "feed", &file, "--out", &out, "--seconds", "1", "--json"];
+    let recorded = run(&feed);
+    let said = text(&recorded.stdout) + &text(&recorded.stderr);
+    assert!(recorded.status.success(), "{said}");
+    assert_eq!(odd_json_keys(text(&recorded.stdout).trim_end()), [""; 0]);
+    let held: Value = serde_json::from_slice(&recorded.stdout).expect("JSON");
+    assert!(held["turns"].as_u64() > Some(50) && held["unfinished"] == false, "{held}");
+    let market = run(&["record", "market", &out, "--out", &rows]);
+    assert!(market.status.success(), "{}", text(&market.stderr));
+    let rows = std::fs::read_to_string(&rows).expect("rows");
+    assert!(rows.contains(",level,") || rows.contains(",snapshot,"), "{rows}");
+    let same = run(&["replay", &out]);
+    assert!(text(&same.stdout).contains("; 0 differences"), "{}", text(&same.stderr));
+    let again = run(&feed);
+    assert_eq!(again.status.code(), Some(2), "{}", text(&again.stderr));
+    assert!(text(&again.stderr).contains("not empty"), "{}", text(&again.stderr));
+}
+
+#[test]
 fn what_cannot_be_recorded_is_refused() {
     let world = World::new();
-    let copies = "[drop_copy_reader]\naddress = \"127.0.0.1:9\"\nsender_comp_id = \"R\"\n\
-                  store = \"x\"\n";
     for (more, words) in [
         ("[record]\nfolder = \"x\"\nsegment_mb = 0\n", "record.segment_mb = 0"),
         ("[record]\nfolder = \"x\"\nwhen_full = \"wait\"\n", "when_full"),
-        (&format!("{copies}[record]\nfolder = \"x\"\n"), "record: what [drop_copy_reader]"),
     ] {
         world.write_settings(more);
         let file = world.path("gateway.toml");

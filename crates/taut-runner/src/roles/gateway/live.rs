@@ -3,7 +3,7 @@
 use std::os::fd::{AsFd, BorrowedFd};
 
 use taut_gateway::{Client, GatewayError, OrderHandler, Regions};
-use taut_journal::{HOUSEKEEPING, TURN};
+use taut_journal::{HOUSEKEEPING, State, TURN, Writer};
 use taut_market_data::FeedHandler;
 use taut_sys::{Doorbell, MAPPING_WORDS, Waiter, monotonic, wait_readable};
 use taut_types::{Nanos, SequenceNumber};
@@ -30,6 +30,8 @@ pub struct Live<'a, 'm> {
     pub own_bell: Option<Doorbell>,
     pub parent: &'a mut Parent,
     pub recorder: Option<Recorder>,
+    /// What writes the recording: the gateway's orders stand in it, too.
+    pub journal: Option<Writer>,
 }
 
 /// What the parent has asked for so far.
@@ -58,8 +60,11 @@ impl Live<'_, '_> {
         failed: impl Fn(GatewayError) -> RunnerError,
         mut waiter: Waiter,
     ) -> Result<(), RunnerError> {
+        if let Some(writer) = self.journal.take() {
+            gateway.resume(writer, &State::default()).map_err(&failed)?;
+        }
         if let Some(recorder) = &mut self.recorder {
-            recorder.end(TURN, true);
+            recorder.end(TURN, true, gateway.journal());
         }
         let mut wishes = Wishes::default();
         let mut busy_rounds = 0;
@@ -77,8 +82,10 @@ impl Live<'_, '_> {
             let keep_house = |gateway: &mut RunningGateway<'_, C, F, H>| gateway.housekeeping();
             if self.turn(gateway, HOUSEKEEPING, keep_house).map_err(&failed)? {
                 self.refresh_clock(gateway);
-                if let Some(recorder) = &mut self.recorder {
-                    recorder.note_round(|| state_of(gateway));
+                if let Some(recorder) = &mut self.recorder
+                    && recorder.count_round()
+                {
+                    recorder.note_state(&state_of(gateway), gateway.journal());
                 }
                 if self.attend(gateway, &mut wishes)? {
                     break;
@@ -86,8 +93,8 @@ impl Live<'_, '_> {
             }
         }
         self.recorder.map_or(Ok(()), |mut recorder| {
-            recorder.note_state(|| state_of(gateway));
-            recorder.finish()?.into_iter().for_each(|what| tell(&what));
+            recorder.note_state(&state_of(gateway), gateway.journal());
+            recorder.finish(gateway.close_journal())?.into_iter().for_each(|what| tell(&what));
             Ok(())
         })
     }
@@ -104,7 +111,7 @@ impl Live<'_, '_> {
         let worked = turn(gateway);
         // Of the turn that ended it, all is to be known.
         let has_worked = worked != Ok(false);
-        recorder.end(kind, has_worked);
+        recorder.end(kind, has_worked, gateway.journal());
         worked
     }
 
@@ -118,16 +125,23 @@ impl Live<'_, '_> {
         if let Some(recorder) = &mut self.recorder
             && words != before.to_words()
         {
-            recorder.command(Command::Clock(words), || ());
+            recorder.begin_command();
+            recorder.end_command(Command::Clock(words), gateway.journal());
         }
     }
 
     /// Has the gateway do something, under the eyes of the recorder.
-    fn command<T>(&mut self, command: Command, act: impl FnOnce() -> T) -> T {
-        match &mut self.recorder {
-            Some(recorder) => recorder.command(command, act),
-            None => act(),
-        }
+    fn command<C: RestingClient, F: FeedHandler, H: OrderHandler, T>(
+        &mut self,
+        command: Command,
+        gateway: &mut RunningGateway<'_, C, F, H>,
+        act: impl FnOnce(&mut RunningGateway<'_, C, F, H>) -> T,
+    ) -> T {
+        let Some(recorder) = &mut self.recorder else { return act(gateway) };
+        recorder.begin_command();
+        let done = act(gateway);
+        recorder.end_command(command, gateway.journal());
+        done
     }
 
     /// Listens to the parent and moves towards what it wants; whether it is all over.
@@ -138,7 +152,7 @@ impl Live<'_, '_> {
     ) -> Result<bool, RunnerError> {
         match self.parent.order()? {
             Some(Order::Drain) => {
-                self.command(Command::Stop, || gateway.client_mut().stop());
+                self.command(Command::Stop, gateway, |gateway| gateway.client_mut().stop());
                 wishes.draining = true;
             }
             Some(Order::Finish { published }) => {
@@ -165,7 +179,7 @@ impl Live<'_, '_> {
             && (published.is_none_or(has_caught_up) || monotonic() >= deadline)
         {
             wishes.logging_out = true;
-            let logged_out = self.command(Command::LogOut, || gateway.logout());
+            let logged_out = self.command(Command::LogOut, gateway, |gateway| gateway.logout());
             logged_out.map_err(|error| RunnerError::Run(error.to_string()))?;
         }
         if gateway.is_logged_out() && !wishes.finished_said {

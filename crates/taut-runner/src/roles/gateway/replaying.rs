@@ -1,6 +1,6 @@
 //! The gateway of a run once more, with what it heard out of a journal.
 
-use taut_gateway::OrderHandler;
+use taut_gateway::{OrderHandler, OrderWriter};
 use taut_journal::{COMMAND, Frame, HOUSEKEEPING, STATE, TURN};
 use taut_market_data::FeedHandler;
 use taut_sys::TickMapping;
@@ -17,6 +17,10 @@ pub fn run<C: RestingClient, F: FeedHandler, H: OrderHandler>(
     gateway: &mut RunningGateway<'_, C, F, H>,
     mut elsewhere: Option<&mut dyn FnMut()>,
 ) -> Result<(), RunnerError> {
+    if let Some(recovered) = replaying.recovered.take() {
+        let resumed = gateway.resume(OrderWriter::Replayed, &recovered);
+        resumed.map_err(|error| RunnerError::Run(error.to_string()))?;
+    }
     if !replaying.end_building() {
         return Ok(());
     }

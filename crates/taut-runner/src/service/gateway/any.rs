@@ -11,7 +11,7 @@ use taut_gateway::{
     PositionComparisons, RiskRules, VenueCopies, VenueTerms, WhatIf,
 };
 use taut_io::{EpollKernel, TapedKernel};
-use taut_journal::State;
+use taut_journal::{State, Writer};
 use taut_market_data::{BestPrices, FeedHandler, Soundness, Source, Staleness};
 use taut_oms::{
     Balance, Balances, KillCause, KillScope, Latched, LimitsError, PositionReport, Risk, RiskLimits,
@@ -33,6 +33,8 @@ pub trait AnyGateway {
     fn client_mut(&mut self) -> &mut dyn Attachable;
 
     fn resume(&mut self, writer: OrderWriter, recovered: &State) -> Result<(), GatewayError>;
+    fn journal(&mut self) -> Option<&mut Writer>;
+    fn close_journal(&mut self) -> Option<Writer>;
     fn set_fees(&mut self, rates: &[FeeRates]);
     fn follow_balances(&mut self, balances: Balances);
     fn add_feed_backup(&mut self, sockets: FeedSockets, after: Nanos) -> Result<(), GatewayError>;
@@ -120,6 +122,14 @@ impl<C: Client + Attachable, F: FeedHandler, H: OrderHandler> AnyGateway
 
     fn resume(&mut self, writer: OrderWriter, recovered: &State) -> Result<(), GatewayError> {
         self.resume(writer, recovered)
+    }
+
+    fn journal(&mut self) -> Option<&mut Writer> {
+        self.journal()
+    }
+
+    fn close_journal(&mut self) -> Option<Writer> {
+        self.close_journal()
     }
 
     fn set_fees(&mut self, rates: &[FeeRates]) {

@@ -2,8 +2,8 @@
 
 use std::sync::mpsc;
 
-use taut_gateway::{OrderHandler, OrderWriter, Owner, Regions, Strategy};
-use taut_journal::{ATTENTION, COMMAND, Frame, HOUSEKEEPING, STATE, State, TURN};
+use taut_gateway::{OrderHandler, OrderWriter, Owner, Regions, Strategy, VenueCopies};
+use taut_journal::{ATTENTION, COMMAND, Frame, HOUSEKEEPING, STATE, TURN};
 use taut_log::LogWriter;
 use taut_market_data::FeedHandler;
 use taut_ring::cell::CellWriter;
@@ -27,8 +27,6 @@ pub struct GatewayReplay<'a> {
     pub run: RecordedGateway,
     /// What its clock's ticks meant.
     pub clock: [u64; MAPPING_WORDS],
-    /// What its order journal recovered, where it had one.
-    pub recovered: Option<State>,
     pub replaying: Replaying<'a>,
 }
 
@@ -38,9 +36,9 @@ pub fn replay<S: Strategy + Send>(
     again: GatewayReplay<'_>,
     make: impl FnOnce(Nanos) -> S,
 ) -> Result<(), RunnerError> {
-    let GatewayReplay { run, clock, recovered, replaying } = again;
+    let GatewayReplay { run, clock, replaying } = again;
     let file = GatewayFile::from(run.file);
-    let builder = Again { file: &file, clock, recovered, replaying };
+    let builder = Again { file: &file, clock, replaying };
     match &run.fused {
         None => builder.with_places(),
         Some(name) => {
@@ -54,7 +52,6 @@ pub fn replay<S: Strategy + Send>(
 struct Again<'a> {
     file: &'a GatewayFile,
     clock: [u64; MAPPING_WORDS],
-    recovered: Option<State>,
     replaying: Replaying<'a>,
 }
 
@@ -83,7 +80,7 @@ impl<W: Strategies> Connect for Builder<'_, W> {
         self,
         connections: Connections<F, H>,
     ) -> Result<(), RunnerError> {
-        let Self { again: Again { file, clock, recovered, mut replaying }, strategies } = self;
+        let Self { again: Again { file, clock, mut replaying }, strategies } = self;
         let failed = |error: &dyn std::fmt::Display| RunnerError::run("shared memory", error);
         let shared = Shared::create(W::PLACES)?;
         let regions = Regions::of(&shared.segment).map_err(|error| failed(&error))?;
@@ -97,10 +94,14 @@ impl<W: Strategies> Connect for Builder<'_, W> {
         let built = build(&regions, kernel, client, connections, how)?;
         // Nobody asks and nobody listens.
         let ((_asks, asked), (answers, _)) = (mpsc::channel(), mpsc::channel());
+        let recovered = replaying.recovered.take();
         let journal = recovered.map(|state| (OrderWriter::Replayed, state));
         let mut trading = Trading::open(file, built, journal, &shared.bell, (asked, answers))?;
         if !replaying.end_building() {
             return Ok(());
+        }
+        if file.drop_copy_reader.is_some() {
+            trading.gateway().read_drop_copies(VenueCopies::given());
         }
         if let Some(limits) = replaying.limits.take() {
             let sizes = trading.gateway().risk().limits().sizes();

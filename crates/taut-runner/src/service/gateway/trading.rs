@@ -26,7 +26,6 @@ use crate::service::dead_men::{Step, Watch, Watched};
 use crate::service::differences::Differences;
 use crate::service::ended::ended;
 use crate::service::file::GatewayFile;
-use crate::service::journal::JournalKeys;
 use crate::service::resolver::{Moved, follow};
 use crate::service::threads::{
     About, Answer, BookPicture, Command, Glance, Numbered, Picture, UNASKED,
@@ -116,6 +115,7 @@ impl<'a, 'm> Trading<'a, 'm> {
             let added = gateway.add_feed_backup(sockets, after);
             added.map_err(|error| failed(error, orders))?;
         }
+        let reattach = journal.is_some().then(|| file.reattach()).flatten();
         if let Some((writer, recovered)) = journal {
             let resumed = gateway.resume(writer, &recovered);
             resumed.map_err(|error| failed(error, orders))?;
@@ -147,17 +147,13 @@ impl<'a, 'm> Trading<'a, 'm> {
             recorder: None,
             secrets: Vec::new(),
             beats: None,
-            orphans_due: file
-                .journal
-                .as_ref()
-                .and_then(JournalKeys::reattach)
-                .map(|span| now() + span),
+            orphans_due: reattach.map(|span| now() + span),
         })
     }
 
     /// Has all that is heard written down from here on: the turn in which it was built is over.
     pub fn record(&mut self, mut recorder: Recorder) {
-        recorder.end(TURN, true);
+        recorder.end(TURN, true, self.gateway.journal());
         (self.recorder, self.secrets) = (Some(recorder), tape::withheld());
     }
 
@@ -176,8 +172,8 @@ impl<'a, 'm> Trading<'a, 'm> {
         self.secrets.iter().for_each(|secret| tape::withhold(secret));
         let traded = self.trade();
         let Some(mut recorder) = self.recorder.take() else { return traded };
-        recorder.note_state(|| self.gateway.state());
-        let recorded = recorder.finish();
+        recorder.note_state(&self.gateway.state(), self.gateway.journal());
+        let recorded = recorder.finish(self.gateway.close_journal());
         let how = traded?;
         Ok(recorded?.map_or(how.clone(), |what| format!("{how}; {what}")))
     }
@@ -257,7 +253,7 @@ impl<'a, 'm> Trading<'a, 'm> {
         recorder.begin(kind);
         let worked = turn(&mut *self.gateway);
         // Of the turn that ended it, all is to be known.
-        recorder.end(kind, worked != Ok(false));
+        recorder.end(kind, worked != Ok(false), self.gateway.journal());
         worked.map_err(failed)
     }
 
@@ -272,7 +268,7 @@ impl<'a, 'm> Trading<'a, 'm> {
         }
         let done = act(self);
         if let Some(recorder) = &mut self.recorder {
-            recorder.end(ATTENTION, done.is_err());
+            recorder.end(ATTENTION, done.is_err(), self.gateway.journal());
         }
         done
     }
@@ -284,7 +280,8 @@ impl<'a, 'm> Trading<'a, 'm> {
         if let Some(recorder) = &mut self.recorder
             && words != before
         {
-            recorder.command(recording::Command::Clock(words), || ());
+            recorder.begin_command();
+            recorder.end_command(recording::Command::Clock(words), self.gateway.journal());
         }
     }
 
@@ -292,7 +289,9 @@ impl<'a, 'm> Trading<'a, 'm> {
     /// its settings say so.
     fn look_after_recorder(&mut self) -> Result<(), RunnerError> {
         let Some(recorder) = &mut self.recorder else { return Ok(()) };
-        recorder.note_round(|| self.gateway.state());
+        if recorder.count_round() {
+            recorder.note_state(&self.gateway.state(), self.gateway.journal());
+        }
         if recorder.take_stop() {
             let line = "the recording takes no more: the gateway ends, as [record] when_full = \
                         \"stop\" says";
@@ -631,7 +630,7 @@ impl Drop for Trading<'_, '_> {
     /// One that never traded has its recording ended: no segment stays that was made ahead.
     fn drop(&mut self) {
         if let Some(recorder) = self.recorder.take() {
-            let _ = recorder.finish();
+            let _ = recorder.finish(self.gateway.close_journal());
         }
     }
 }

@@ -157,7 +157,7 @@ impl Listener<'_> {
     /// meanwhile waits for one of them at the most.
     fn add_instrument(&mut self, new: &NewInstrument) -> Result<(), String> {
         // Before the first order and the first execution in it.
-        if let Some(journal) = &self.file.journal {
+        if let Some(journal) = self.file.order_journal() {
             journal.note_instruments(&[&self.instruments[..], &[new.instrument]].concat())?;
         }
         let _ = self.news.send(DropCopyNews::Instrument(new.instrument));

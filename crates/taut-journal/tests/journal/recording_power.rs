@@ -1,15 +1,14 @@
-//! The journal of inputs after a power cut: whatever of it the disk has, in whatever order it was
+//! A recording after a power cut: whatever of it the disk has, in whatever order it was
 //! written, what is read is the beginning of what was appended.
 
 use std::fs;
 use std::path::Path;
 
-use taut_journal::{InputReader, InputSettings, Inputs, JournalError, TURN, segment_name};
+use taut_journal::{Journal, JournalError, Reader, TURN, segment_name};
 use taut_types::Nanos;
 
-use crate::inputs::read_each;
+use crate::recording::{SETTINGS, read_each};
 
-const SETTINGS: InputSettings = InputSettings { segment_bytes: 1 << 16 };
 /// What a disk writes whole.
 const BLOCK: usize = 512;
 
@@ -20,18 +19,18 @@ fn bytes(number: u64) -> Vec<u8> {
 
 /// Frames in a segment, as a power cut finds them; where each ends in the file.
 fn write(folder: &Path, count: u64) -> (Vec<u8>, Vec<usize>) {
-    let Inputs { mut writer, mut keeper } = Inputs::create(folder, SETTINGS).expect("a journal");
-    keeper.turn().expect("room");
+    let Journal { mut writer, housekeeper, .. } =
+        Journal::begin(folder, SETTINGS, None).expect("a journal");
     for number in 1..=count {
-        writer.append(TURN, Nanos(number as i64), &bytes(number)).expect("room");
+        writer.record(TURN, Nanos(number as i64), &bytes(number)).expect("room");
     }
-    drop((writer, keeper));
+    drop((writer, housekeeper));
     fs::remove_file(folder.join(segment_name(2))).expect("it was made ahead");
     let whole = fs::read(folder.join(segment_name(1))).expect("the segment");
-    let mut reader = InputReader::open(folder).expect("a journal");
+    let mut reader = Reader::open(folder).expect("a journal");
     let mut ends = Vec::new();
     while let Some(frame) = reader.next_frame().expect("right") {
-        ends.push(frame.at.1 as usize + 32 + frame.bytes.len().next_multiple_of(8));
+        ends.push(frame.at.1 as usize + 24 + frame.bytes.len().next_multiple_of(8));
     }
     assert_eq!(ends.len() as u64, count);
     (whole, ends)
@@ -48,7 +47,7 @@ fn read(folder: &Path) -> (usize, Result<(), JournalError>) {
 #[test]
 fn a_cut_at_every_byte_leaves_all_frames_before_it() {
     let directory = tempfile::tempdir().expect("a folder");
-    let folder = directory.path().join("inputs");
+    let folder = directory.path().join("recording");
     let (whole, ends) = write(&folder, 24);
     let used = *ends.last().expect("frames");
     let file = folder.join(segment_name(1));
@@ -68,7 +67,7 @@ fn a_cut_at_every_byte_leaves_all_frames_before_it() {
 #[test]
 fn blocks_in_every_order_leave_the_frames_before_the_first_that_is_missing() {
     let directory = tempfile::tempdir().expect("a folder");
-    let folder = directory.path().join("inputs");
+    let folder = directory.path().join("recording");
     let (whole, ends) = write(&folder, 24);
     let used = *ends.last().expect("frames");
     let blocks = used.div_ceil(BLOCK);
@@ -98,7 +97,7 @@ fn blocks_in_every_order_leave_the_frames_before_the_first_that_is_missing() {
 #[test]
 fn a_segment_whose_name_alone_was_kept_is_the_end() {
     let directory = tempfile::tempdir().expect("a folder");
-    let folder = directory.path().join("inputs");
+    let folder = directory.path().join("recording");
     write(&folder, 5);
     for length in [0, 1 << 16] {
         fs::write(folder.join(segment_name(2)), vec![0; length]).expect("write it");
@@ -109,16 +108,18 @@ fn a_segment_whose_name_alone_was_kept_is_the_end() {
 #[test]
 fn a_time_leads_to_its_frames_by_the_table_and_without() {
     let directory = tempfile::tempdir().expect("a folder");
-    let folder = directory.path().join("inputs");
-    let Inputs { mut writer, mut keeper } = Inputs::create(&folder, SETTINGS).expect("a journal");
+    let folder = directory.path().join("recording");
+    let Journal { mut writer, mut housekeeper, .. } =
+        Journal::begin(&folder, SETTINGS, None).expect("a journal");
     let at = |number: u64| Nanos(number as i64 * 200_000_000);
     for number in 1..=600 {
-        keeper.turn().expect("room");
-        writer.append(TURN, at(number), &bytes(number)).expect("room");
+        housekeeper.turn().expect("room");
+        writer.record(TURN, at(number), &bytes(number)).expect("room");
     }
-    keeper.finish(writer).expect("the end");
+    drop(writer);
+    housekeeper.finish().expect("the end");
     let first_from = |time| {
-        let mut reader = InputReader::open_before(&folder, time).expect("a journal");
+        let mut reader = Reader::open_before(&folder, time).expect("a journal");
         let frame = reader.next_frame().expect("right").expect("a frame");
         assert!(frame.sequence == 1 || frame.time <= time);
         assert_eq!(frame.bytes, bytes(frame.sequence));

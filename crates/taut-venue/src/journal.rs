@@ -1,0 +1,23 @@
+//! The venue's journal: every input in one order, written down before anybody hears of it.
+//!
+//! An input is all that changes a venue's books, orders, sessions or feed: a client's logon,
+//! message or leave, a command of the flow or of an observer, a print, a halt. The venue executes
+//! one after the other; each is appended to the journal with its time, and with the numbers that
+//! its reports have, before a report or a packet of it leaves the process. A venue that takes up a
+//! journal executes the same inputs once more, which gives the same orders, reports and packets
+//! under the same numbers: what was acknowledged is there, and nothing twice.
+//!
+//! The folder has a folder for each start, `epoch-00000001` and so on: a recording
+//! ([`taut_journal::Journal::begin`]) whose first frames are the image of the venue at the start.
+//! The one before is kept until the image of the next is whole.
+
+mod bytes;
+mod input;
+mod recovery;
+mod sequencer;
+
+pub(crate) use bytes::{Put, Take};
+pub(crate) use input::{Input, Told};
+pub use recovery::{Acknowledge, JournalSettings, Recovered, VenueJournal};
+pub use sequencer::JournalKeeper;
+pub(crate) use sequencer::Sequencer;

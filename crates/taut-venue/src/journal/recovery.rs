@@ -1,0 +1,210 @@
+//! The folder of a journal: what the start before has left, and where this one writes.
+
+use std::path::{Path, PathBuf};
+
+use taut_journal::{
+    Damage, Durability, FolderLock, Journal, JournalError, Reader, Settings, What, segment_name,
+};
+use taut_sys::SysError;
+use taut_types::Nanos;
+
+use super::bytes::{Put, Take};
+use super::input::{IMAGE, IMAGE_END};
+use super::sequencer::{JournalKeeper, Sequencer};
+
+/// A part of an image: a small part of a segment.
+const PART_BYTES: usize = 16 << 10;
+
+/// How a venue's journal is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JournalSettings {
+    /// The size of a segment's file: a multiple of 4,096 from 64 KiB to 1 GiB. Two are in memory.
+    pub segment_bytes: usize,
+    /// When an answer leaves.
+    pub acknowledge: Acknowledge,
+}
+
+/// When an answer leaves: behind its input is in the journal, in any case.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Acknowledge {
+    /// At once: the input survives `kill -9`, and a power cut some milliseconds later.
+    #[default]
+    Memory,
+    /// When the input is on the disk. All answers of a turn wait together.
+    Disk,
+}
+
+impl Default for JournalSettings {
+    fn default() -> Self {
+        Self { segment_bytes: 64 << 20, acknowledge: Acknowledge::Memory }
+    }
+}
+
+/// What a venue took up from its journal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Recovered {
+    /// How many starts there were before.
+    pub starts: u32,
+    /// Inputs that were executed once more.
+    pub inputs: u64,
+    /// Orders that are open, of clients.
+    pub open_orders: usize,
+    /// Clients that are known.
+    pub clients: usize,
+    /// The venue before this one stopped in order.
+    pub was_stopped: bool,
+}
+
+/// A venue's journal, before the venue takes it up.
+#[derive(Debug)]
+pub struct VenueJournal {
+    folder: PathBuf,
+    settings: JournalSettings,
+    /// The start whose journal is taken up; 0 where there is none.
+    epoch: u32,
+    /// What the venue had come to when it began.
+    image: Vec<u8>,
+    /// Behind the image.
+    inputs: Option<Reader>,
+    _lock: FolderLock,
+}
+
+impl VenueJournal {
+    /// Opens the journal in this folder, which is made if it is not there.
+    ///
+    /// # Errors
+    /// Another process has it; a file cannot be read, or has damage that no power cut makes, with
+    /// its place.
+    pub fn open(folder: &Path, settings: JournalSettings) -> Result<Self, JournalError> {
+        let lock = FolderLock::take(folder)?;
+        let mut epochs = epochs(folder)?;
+        epochs.sort_unstable();
+        let folder = folder.to_owned();
+        let mut journal =
+            Self { folder, settings, epoch: 0, image: Vec::new(), inputs: None, _lock: lock };
+        // A start that was killed before its image was whole has done nothing.
+        for epoch in epochs.into_iter().rev() {
+            let epoch_folder = epoch_folder(&journal.folder, epoch);
+            if is_unwritten(&epoch_folder) {
+                continue;
+            }
+            let mut reader = Reader::open(&epoch_folder)?;
+            if let Some(image) = read_image(&mut reader)? {
+                (journal.epoch, journal.image, journal.inputs) = (epoch, image, Some(reader));
+                break;
+            }
+        }
+        Ok(journal)
+    }
+
+    /// The stream of the feed that the venue goes on with: a follower sees no gap.
+    #[must_use]
+    pub fn stream_id(&self) -> Option<u32> {
+        Take(&self.image).u32()
+    }
+
+    /// What the venue had come to, behind the stream; nothing where this is the first start.
+    pub(crate) fn image(&self) -> Option<Take<'_>> {
+        let mut take = Take(&self.image);
+        take.u32()?;
+        Some(take)
+    }
+
+    /// What it was given since.
+    pub(crate) const fn inputs(&mut self) -> Option<&mut Reader> {
+        self.inputs.as_mut()
+    }
+
+    /// How many starts there were before.
+    pub(crate) const fn starts(&self) -> u32 {
+        self.epoch
+    }
+
+    /// Begins this start's journal with an image of what the venue has come to.
+    pub(crate) fn begin(
+        mut self,
+        now: Nanos,
+        stream_id: u32,
+        image: &Put,
+    ) -> Result<(Sequencer, JournalKeeper), JournalError> {
+        self.inputs = None;
+        let next = self.epoch + 1;
+        let folder = epoch_folder(&self.folder, next);
+        // What a start that was killed at once has left.
+        let _ = std::fs::remove_dir_all(&folder);
+        let durability = match self.settings.acknowledge {
+            Acknowledge::Memory => Durability::Async,
+            Acknowledge::Disk => Durability::Sync,
+        };
+        let segment_bytes = self.settings.segment_bytes;
+        let settings = Settings { segment_bytes, durability, ..Settings::of_recording() };
+        let Journal { mut writer, housekeeper: mut keeper, .. } =
+            Journal::begin(&folder, settings, None)?;
+        keeper.turn()?;
+        let mut append = |kind: u16, bytes: &[u8]| match writer.record(kind, now, bytes) {
+            Err(JournalError::Full { .. }) => {
+                keeper.turn()?;
+                writer.record(kind, now, bytes)
+            }
+            appended => appended,
+        };
+        append(IMAGE, &stream_id.to_le_bytes())?;
+        for part in image.0.chunks(PART_BYTES) {
+            append(IMAGE, part)?;
+        }
+        let length = (size_of::<u32>() + image.0.len()) as u64;
+        append(IMAGE_END, &length.to_le_bytes())?;
+        writer.commit()?;
+        keeper.turn()?;
+        // The start before stays, for who wants to look; those before it are not needed.
+        let old = epochs(&self.folder)?;
+        let old = old.into_iter().filter(|epoch| *epoch != next && *epoch != self.epoch);
+        let old = old.map(|epoch| epoch_folder(&self.folder, epoch)).collect();
+        let keeper = JournalKeeper { keeper, old, lock: self._lock };
+        Ok((Sequencer::new(writer, durability), keeper))
+    }
+}
+
+fn epoch_folder(folder: &Path, epoch: u32) -> PathBuf {
+    folder.join(format!("epoch-{epoch:08}"))
+}
+
+/// The starts that have a folder.
+fn epochs(folder: &Path) -> Result<Vec<u32>, JournalError> {
+    let failed = |error: &std::io::Error| {
+        let errno = error.raw_os_error().unwrap_or(0);
+        JournalError::Folder(SysError::from_errno("read the folder", errno))
+    };
+    let entries = std::fs::read_dir(folder).map_err(|error| failed(&error))?;
+    let number = |entry: std::io::Result<std::fs::DirEntry>| {
+        let name = entry.ok()?.file_name();
+        name.to_str()?.strip_prefix("epoch-")?.parse::<u32>().ok()
+    };
+    Ok(entries.filter_map(number).collect())
+}
+
+/// Whether a start ended before it had a segment, or a power cut has left nothing of that.
+fn is_unwritten(epoch: &Path) -> bool {
+    match std::fs::read(epoch.join(segment_name(1))) {
+        Ok(bytes) => bytes.iter().all(|byte| *byte == 0),
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+    }
+}
+
+/// The image at the start of a journal; nothing where it is not whole: then nothing is behind it.
+fn read_image(reader: &mut Reader) -> Result<Option<Vec<u8>>, JournalError> {
+    let mut image = Vec::new();
+    while let Some(frame) = reader.next_frame()? {
+        match frame.kind {
+            IMAGE => image.extend_from_slice(frame.bytes),
+            IMAGE_END if frame.bytes == (image.len() as u64).to_le_bytes() => {
+                return Ok(Some(image));
+            }
+            _ => {
+                let (segment, offset) = frame.at;
+                return Err(Damage { segment, offset, what: What::Record }.into());
+            }
+        }
+    }
+    Ok(None)
+}
