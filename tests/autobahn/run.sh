@@ -24,7 +24,7 @@ if ! "$python2" --version >/dev/null 2>&1; then
     exit 0
 fi
 if [[ ! -x $taut ]]; then
-    echo "autobahn: no $taut; build it with \`cargo build --release\`, or name one with TAUT" >&2
+    echo "autobahn: no $taut; build it with \`cargo build --release --features full\`, or name one with TAUT" >&2
     exit 2
 fi
 if [[ ! -x $wstest ]]; then
