@@ -16,6 +16,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
+use std::mem::ManuallyDrop;
 
 use crate::error::SysError;
 
@@ -169,8 +170,10 @@ thread_local! {
     /// Whether there is something that is never written down, and what.
     static HAS_SECRETS: Cell<bool> = const { Cell::new(false) };
     static SECRETS: RefCell<Secrets> = const { RefCell::new(Secrets::NONE) };
-    static TAPE: RefCell<Tape> = const {
-        RefCell::new(Tape {
+    /// What has nothing to drop is reached without a look whether it is there still: `ENDED` frees
+    /// its memory.
+    static TAPE: RefCell<ManuallyDrop<Tape>> = const {
+        RefCell::new(ManuallyDrop::new(Tape {
             bytes: Vec::new(),
             at: 0,
             ticks: 0,
@@ -178,8 +181,18 @@ thread_local! {
             has_effect: false,
             is_kept: false,
             difference: None,
-        })
+        }))
     };
+    static ENDED: Ended = const { Ended };
+}
+
+/// Frees the tape of a thread that ends.
+struct Ended;
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        TAPE.with_borrow_mut(|tape| (tape.bytes, tape.difference) = (Vec::new(), None));
+    }
 }
 
 impl Tape {
@@ -364,6 +377,7 @@ impl<'t> Get<'t> {
 
 /// Begins a turn that is written, and is kept whatever happens in it, or not.
 pub fn begin_writing(is_kept: bool) {
+    ENDED.with(|_| ());
     TAPE.with_borrow_mut(|tape| {
         tape.rewind();
         tape.is_kept = is_kept;
@@ -380,6 +394,7 @@ pub fn end_writing<T>(take: impl FnOnce(&[u8], bool) -> T) -> T {
 
 /// Begins a turn that is read from these bytes.
 pub fn begin_reading(turn: &[u8]) {
+    ENDED.with(|_| ());
     TAPE.with_borrow_mut(|tape| {
         tape.rewind();
         tape.bytes.extend_from_slice(turn);

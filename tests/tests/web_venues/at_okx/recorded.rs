@@ -21,7 +21,7 @@ use super::*;
 
 const DEADLINE: Duration = Duration::from_secs(120);
 /// Orders of a run.
-const ORDERS: u64 = 30;
+const ORDERS: u64 = 12;
 /// How long the venue sleeps at the most when nobody says anything.
 const WAIT: Nanos = Nanos::from_millis(2);
 const HABITS: Habits = Habits { seed: 5, listing: LISTINGS[0], has_checksums: true };
