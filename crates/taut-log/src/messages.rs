@@ -388,4 +388,15 @@ messages! {
     "the venue failed"
     "It could not begin, or could not go on; the line says why. It has ended with exit code 1."
     "Mend what the line names.";
+
+    "VN-0006" Info VenueJournalOpened {}
+    "the venue has taken up its journal"
+    "The line says how many inputs were executed once more, and what was open then."
+    "Nothing.";
+
+    "VN-0007" Error VenueJournalTrouble {}
+    "the venue's journal has trouble"
+    "A segment could not be made; the line has the file and the reason. The venue goes on in those \
+     that it has, and ends when they are full: what is not written down is not acknowledged."
+    "Free room, or mend the disk.";
 }

@@ -62,6 +62,7 @@ mod threads;
 mod usage;
 mod venue;
 mod venue_control;
+mod venue_journal;
 mod venue_state;
 mod web_venue;
 mod whole_file;
@@ -115,6 +116,7 @@ pub use venue::{FlowSettings, VENUE_SAMPLE, VenueFile, serve_venue};
 pub use venue_control::{
     FaultsReport, run_venue_crowd, set_venue_halted, venue_faults, venue_state,
 };
+pub use venue_journal::{VenueAcknowledge, VenueJournalKeys};
 pub use venue_state::{Best, VenueBook, VenueState};
 pub use web_venue::{
     BINANCE_VENUE_SAMPLE, BinanceVenueFile, Captive, DERIBIT_VENUE_SAMPLE, DeribitVenueFile,

@@ -47,13 +47,13 @@ impl Exchange {
                 order.replacement = Some((replacement, request.order.account));
                 let place = order.place;
                 let shown = self.book(place).and_then(|book| book.order(order_id));
-                self.publisher.expect_replacement(order_id, shown.map_or(Lots::ZERO, |it| it.lots));
+                self.replaced = (order_id, shown.map_or(Lots::ZERO, |it| it.lots));
                 if replacement.terms.display() > Lots::ZERO {
                     self.publisher.watch_iceberg(order_id);
                 }
                 let (order, mode) = (replacement, ReplaceMode::InFlight);
                 self.execute(now, place, Command::Replace { order, mode }, clients);
-                let Some(&Event::ReplaceRejected { reason, .. }) = self.events.first() else {
+                let Some(&Event::ReplaceRejected { reason, .. }) = self.first_event() else {
                     self.counters.replaces += 1;
                     return;
                 };

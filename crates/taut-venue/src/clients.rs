@@ -14,7 +14,7 @@ use crate::identity::{ClientId, SessionId};
 use crate::journal::{Input, Sequencer};
 use crate::observer::Observer;
 use crate::orders::SESSIONS_MAX;
-use crate::parked::Parked;
+use crate::parked::{PARKED_MAX, Parked};
 
 /// What became of a logon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub enum LogOn {
 }
 
 /// CompIDs that a venue remembers.
-const NAMES_MAX: usize = 128;
+const NAMES_MAX: usize = PARKED_MAX;
 
 /// Slots of connections: a stranger that gave way to another has its slot until that is told, which
 /// is behind the other's arrival.

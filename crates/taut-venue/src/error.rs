@@ -8,8 +8,6 @@ use taut_journal::JournalError;
 use taut_sys::SysError;
 use taut_types::OrderId;
 
-use crate::journal::NotTaken;
-
 /// Why a venue cannot start or cannot go on. What a client does wrong is answered, not raised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -53,6 +51,30 @@ pub enum VenueError {
         /// Which channel.
         thing: &'static str,
     },
+}
+
+/// Why an image is not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotTaken {
+    /// It is none, or one of another version.
+    Malformed,
+    /// Its instruments are not the first ones of the configuration.
+    Instruments,
+    /// A book of it does not fit: it is larger than the configuration has room for.
+    Engine,
+}
+
+impl fmt::Display for NotTaken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Malformed => "what stands there means nothing to this version of the venue",
+            Self::Instruments => {
+                "its instruments are others: those of the journal come first, in their order, with \
+                 their ticks and lots; new ones come behind them"
+            }
+            Self::Engine => "a book of it does not fit: raise order_capacity and level_capacity",
+        })
+    }
 }
 
 impl fmt::Display for VenueError {

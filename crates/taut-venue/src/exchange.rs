@@ -37,6 +37,7 @@ use crate::reports::{Reporter, no_order_id, ord_rej_reason};
 const EVENT_CAPACITY: usize = 4_096;
 /// Commands of one input that need no further memory.
 const EXECUTED_CAPACITY: usize = 64;
+const NONE_REPLACED: (OrderId, Lots) = (OrderId(0), Lots::ZERO);
 /// Whose the flow's orders are.
 pub const FLOW: u32 = 0;
 
@@ -49,8 +50,12 @@ pub struct Exchange {
     sizes: EngineConfig,
     /// Of the input that is executed, command by command.
     pub(crate) events: Vec<Event>,
-    /// Its commands.
+    /// Where the events of this input begin: those before wait for the disk.
+    begun_at: usize,
+    /// Its commands, and those of inputs before it that nobody has heard of.
     executed: Vec<Executed>,
+    /// The order that the next command replaces, and what is displayed of it.
+    pub(crate) replaced: (OrderId, Lots),
     /// The time of the input that is executed, where one time holds for all of it.
     sequenced: Option<Now>,
     pub(crate) orders: ClientOrders,
@@ -71,6 +76,8 @@ struct Executed {
     place: usize,
     /// Where its events end.
     end: usize,
+    /// The order that it replaces, and what was displayed of it.
+    replaced: (OrderId, Lots),
 }
 
 impl Exchange {
@@ -82,7 +89,9 @@ impl Exchange {
             engines: config.instruments.iter().map(|_| None).collect(),
             sizes: EngineConfig { order_capacity, level_capacity },
             events: Vec::with_capacity(EVENT_CAPACITY),
+            begun_at: 0,
             executed: Vec::with_capacity(EXECUTED_CAPACITY),
+            replaced: NONE_REPLACED,
             sequenced: None,
             orders: ClientOrders::with_capacity(
                 order_capacity,
@@ -191,12 +200,13 @@ impl Exchange {
             FlowStep::Nothing => return Ok(None),
         };
         self.counters.flow_commands += 1;
-        let mut is_refused = !is_for_a_flow(instrument, &command);
-        if !is_refused {
+        let was_executed = is_for_a_flow(instrument, &command);
+        let mut is_refused = !was_executed;
+        if was_executed {
             self.begin(now, clients);
             self.execute(now, place, command, clients);
             is_refused = matches!(
-                self.events.first(),
+                self.first_event(),
                 Some(Event::Rejected { .. } | Event::CancelRejected { .. })
             );
         }
@@ -204,7 +214,7 @@ impl Exchange {
             self.player.on_refusal(place, order.order_id);
         }
         self.counters.flow_rejects += u64::from(is_refused);
-        if !self.executed.is_empty() {
+        if was_executed {
             self.finish(now, &Input::Command { place, command }, clients)?;
         }
         Ok(None)
@@ -220,6 +230,8 @@ impl Exchange {
     ) -> Result<(), VenueError> {
         let now = self.stamp(now);
         self.finish(now, &Input::Print { place, price, lots, aggressor }, clients)?;
+        // Behind what waits for the disk.
+        self.settle(now, clients)?;
         let instrument = &self.listings.all()[place].instrument;
         if let Ok(price) = instrument.half_ticks(price) {
             clients.tell_events(now, place, &[print(price, lots, aggressor)]);
@@ -268,7 +280,7 @@ impl Exchange {
                     self.publisher.watch_iceberg(order.order_id);
                 }
                 self.execute(now, place, Command::New(order), clients);
-                let is_refused = matches!(self.events.first(), Some(Event::Rejected { .. }));
+                let is_refused = matches!(self.first_event(), Some(Event::Rejected { .. }));
                 self.counters.order_rejects += u64::from(is_refused);
             }
             Err(Refusal { reason, text }) => {
@@ -328,8 +340,8 @@ impl Exchange {
         }
     }
 
-    /// Runs a command of an input, and writes its reports. Everybody hears of it at the input's end:
-    /// [`finish`](Self::finish).
+    /// Runs a command of an input, and writes its reports. Everybody hears of it at the input's
+    /// end: [`finish`](Self::finish).
     pub(crate) fn execute(
         &mut self,
         now: Now,
@@ -357,13 +369,17 @@ impl Exchange {
                 ..
             } = *event
             {
-                self.player.on_fill(place, maker, maker_remaining);
-                self.player.on_fill(place, taker, taker_remaining);
+                // Once more they are another flow's orders: the one before this one's.
+                if !self.publisher.lines.is_muted {
+                    self.player.on_fill(place, maker, maker_remaining);
+                    self.player.on_fill(place, taker, taker_remaining);
+                }
                 self.counters.fills +=
                     u64::from(maker_owner != FLOW) + u64::from(taker_owner != FLOW);
             }
         }
-        self.executed.push(Executed { now, place, end: self.events.len() });
+        let replaced = std::mem::replace(&mut self.replaced, NONE_REPLACED);
+        self.executed.push(Executed { now, place, end: self.events.len(), replaced });
     }
 
     /// An input begins. Where it is written down, one time holds for all of it: the same input
@@ -390,23 +406,42 @@ impl Exchange {
     ) -> Result<(), VenueError> {
         let now = self.sequenced.take().unwrap_or(now);
         clients.write_down(now, input)?;
-        if self.executed.is_empty() {
+        self.begun_at = self.events.len();
+        if self.executed.is_empty() || clients.clients.waits_for_disk() {
             // What is refused leaves with the end of the turn.
             return Ok(());
         }
+        self.settle(now, clients)
+    }
+
+    /// Has everybody hear of what was executed: reports leave, then who looks on and the feed are
+    /// told. Where answers wait for the disk, all of a turn have waited together.
+    pub(crate) fn settle(
+        &mut self,
+        now: Now,
+        clients: &mut ClientIo<'_, impl Kernel>,
+    ) -> Result<(), VenueError> {
         clients.clients.reserve(now)?;
+        clients.clients.commit()?;
         clients.flush();
         let mut begin = 0;
-        for &Executed { now, place, end } in &self.executed {
+        for &Executed { now, place, end, replaced } in &self.executed {
             let events = self.events.get(begin..end).unwrap_or(&[]);
             clients.tell_events(now, place, events);
             let instrument = &self.listings.all()[place].instrument;
+            self.publisher.expect_replacement(replaced);
             self.publisher.publish(clients.io, now.mono, now.utc, instrument, events)?;
             begin = end;
         }
         self.executed.clear();
         self.events.clear();
+        self.begun_at = 0;
         Ok(())
+    }
+
+    /// The first event of the input that is executed.
+    pub(crate) fn first_event(&self) -> Option<&Event> {
+        self.events.get(self.begun_at)
     }
 
     /// Halts an instrument, or has it trade again; whether that is new. A halted one takes no new
@@ -428,6 +463,7 @@ impl Exchange {
         self.execute(now, place, Command::SetPhase(phase), clients);
         let now = self.stamp(now);
         self.finish(now, &Input::Halt { place, is_halted }, clients)?;
+        self.settle(now, clients)?;
         let Now { mono, utc } = now;
         let instrument = &self.listings.all()[place].instrument;
         self.publisher.status(clients.io, mono, utc, instrument, status)?;

@@ -1,50 +1,25 @@
 //! The venue's journal: every input in one order, written down before anybody hears of it.
 //!
-//! An input is all that changes a venue's books, orders, sessions or feed: a client's logon, message
-//! or leave, a command of the flow or of an observer, a print, a halt. The venue executes one after
-//! the other; each is appended to the journal with its time, and with the numbers that its reports
-//! have, before a report or a packet of its leaves the process. A venue that takes up a journal
-//! executes the same inputs once more, which gives the same orders, reports and packets under the
-//! same numbers: what was acknowledged is there, and nothing twice.
+//! An input is all that changes a venue's books, orders, sessions or feed: a client's logon,
+//! message or leave, a command of the flow or of an observer, a print, a halt. The venue executes
+//! one after the other; each is appended to the journal with its time, and with the numbers that
+//! its reports have, before a report or a packet of it leaves the process. A venue that takes up a
+//! journal executes the same inputs once more, which gives the same orders, reports and packets
+//! under the same numbers: what was acknowledged is there, and nothing twice.
 //!
 //! The folder has a folder for each start, `epoch-00000001` and so on: a recording
-//! ([`taut_journal::Journal::begin`]) whose first frames are the image of the venue at the start. The one
-//! before is kept until the image of the next is whole. What `append` returned from survives
-//! `kill -9`.
+//! ([`taut_journal::Journal::begin`]) whose first frames are the image of the venue at the start.
+//! The one before is kept until the image of the next is whole.
 
 mod bytes;
 mod input;
 mod recovery;
 mod sequencer;
 
-use std::fmt;
-
 pub(crate) use bytes::{Put, Take};
+#[cfg(test)]
+pub(crate) use input::IMAGE_END;
 pub(crate) use input::{Input, Told};
-pub use recovery::{JournalSettings, Recovered, VenueJournal};
+pub use recovery::{Acknowledge, JournalSettings, Recovered, VenueJournal};
 pub use sequencer::JournalKeeper;
 pub(crate) use sequencer::Sequencer;
-
-/// Why an image is not taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NotTaken {
-    /// It is none, or one of another version.
-    Malformed,
-    /// Its instruments are not the first ones of the configuration.
-    Instruments,
-    /// A book of it does not fit: it is larger than the configuration has room for.
-    Engine,
-}
-
-impl fmt::Display for NotTaken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Malformed => "what stands there means nothing to this version of the venue",
-            Self::Instruments => {
-                "its instruments are others: those of the journal come first, in their order, with \
-                 their ticks and lots; new ones come behind them"
-            }
-            Self::Engine => "a book of it does not fit: raise order_capacity and level_capacity",
-        })
-    }
-}

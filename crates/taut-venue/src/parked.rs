@@ -5,7 +5,7 @@ use taut_fix::{CompId, Link, MemoryStore, Now, TypedMessage};
 /// The longest message that is sent; the longest report has about 500 bytes.
 pub const MESSAGE_BYTES: usize = 1_024;
 /// Sessions that are kept; then the one that was left longest ago is given up.
-const PARKED_MAX: usize = 64;
+pub const PARKED_MAX: usize = 128;
 
 /// Sessions by their clients' CompIDs, the oldest first.
 #[derive(Debug)]

@@ -102,8 +102,8 @@ impl Publisher {
     }
 
     /// An order of which so much is displayed is about to be replaced.
-    pub const fn expect_replacement(&mut self, order_id: OrderId, displayed: Lots) {
-        self.replaced = (order_id, displayed);
+    pub const fn expect_replacement(&mut self, replaced: (OrderId, Lots)) {
+        self.replaced = replaced;
     }
 
     /// Writes the numbers of the feed, and what is displayed of icebergs.

@@ -397,9 +397,9 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
             connection.handle_timeout(now);
             self.serve(now, session)?;
         }
-        self.connections.clients.reserve(now)?;
-        self.connections.clients.flush(self.events.io());
-        Ok(())
+        let (clients, io, observer) =
+            (&mut self.connections.clients, self.events.io(), &mut self.observer);
+        self.exchange.settle(now, &mut ClientIo { clients, io, observer })
     }
 
     /// Does what a client asks for, until it has nothing more to ask.
@@ -428,7 +428,7 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
                 continue;
             }
             if matches!(request, Request::Leave) {
-                out.clients.reserve(now)?;
+                self.exchange.settle(now, &mut out)?;
                 if let Some((_, connection)) = out.clients.at(session.slot) {
                     connection.transmit(now, out.io);
                 }
@@ -464,28 +464,33 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
                 self.exchange.begin(now, &out);
                 self.exchange.execute(now, place, command, &mut out);
                 self.exchange.finish(now, &Input::Command { place, command }, &mut out)?;
+                // Its events come before the next one is asked for.
+                self.exchange.settle(now, &mut out)?;
             }
         }
         Ok(self.observer.on_turn(self.events.io(), now) | worked)
     }
 
     fn run_flow(&mut self, now: Now) -> Result<bool, VenueError> {
-        for step in 0..self.flow_commands_per_poll {
-            if self.exchange.player.due().is_none_or(|due| now.mono < due) {
-                return Ok(step > 0);
-            }
+        let Connections { clients, streams, .. } = &mut self.connections;
+        let (io, observer) = (self.events.io(), &mut self.observer);
+        let mut out = ClientIo { clients, io, observer };
+        let mut worked = false;
+        for _ in 0..self.flow_commands_per_poll {
+            let is_due = self.exchange.player.due().is_some_and(|due| now.mono >= due);
             // Whoever reads slowly is waited for: a recording must not outrun its listeners.
-            if self.connections.streams.is_behind() {
-                return Ok(step > 0);
+            if !is_due || streams.is_behind() {
+                break;
             }
-            let Connections { clients, streams, .. } = &mut self.connections;
-            let (io, observer) = (self.events.io(), &mut self.observer);
-            let mut out = ClientIo { clients, io, observer };
+            worked = true;
             if let Some(frame) = self.exchange.step_flow(now, &mut out)? {
                 streams.send(out.io, self.exchange.player.frame(frame));
             }
         }
-        Ok(true)
+        if out.clients.waits_for_disk() {
+            self.exchange.settle(now, &mut out)?;
+        }
+        Ok(worked)
     }
 
     fn run_feed(&mut self, now: Now) -> Result<bool, VenueError> {

@@ -150,6 +150,8 @@ mod pages {
     pub struct Fix;
     #[doc = include_str!("../../../docs/engine.md")]
     pub struct Engine;
+    #[doc = include_str!("../../../docs/venue.md")]
+    pub struct Venue;
     #[doc = include_str!("../../../docs/loop.md")]
     pub struct Loop;
 }

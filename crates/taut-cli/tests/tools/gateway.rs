@@ -7,6 +7,8 @@ mod hand_over;
 mod observe;
 /// Gateways that are recorded, and do again what they did: `--record`, `replay`.
 mod recorded;
+/// A venue with a journal that is killed and goes on.
+mod venue_journal;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};

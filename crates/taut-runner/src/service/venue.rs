@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use taut_fix::{CompId, Now};
 use taut_io::{EpollKernel, Kernel};
 use taut_log::Entry;
-use taut_log::messages::{MemberCopiesTold, VenueListens};
+use taut_log::messages::{MemberCopiesTold, VenueJournalOpened, VenueListens};
 use taut_sys::{
     Address, DatagramOptions, Socket, StreamOptions, catch_stop_signals, monotonic, process_id,
     stop_requests, utc,
@@ -25,6 +25,7 @@ use crate::service::member_copies::MemberCopyKeys;
 use crate::service::recordings::{self, Playing, RecordingSeen, RecordingSettings, Recordings};
 use crate::service::telling::{entry, queue, tell_not_served};
 use crate::service::venue_control::{VenueControl, VenueReply, VenueRequest};
+use crate::service::venue_journal::{KeeperThread, VenueJournalKeys};
 use crate::service::venue_state::{VenueBook, VenueState};
 use crate::settings::{
     InstrumentSettings, Settings, Simulator, build_fees, build_instruments, comp_id,
@@ -77,6 +78,9 @@ pub struct VenueFile {
     /// Where copies of the members' executions can be read.
     #[serde(default)]
     pub drop_copy: Option<MemberCopyKeys>,
+    /// What it remembers from one start to the next; without it the venue begins anew.
+    #[serde(default)]
+    pub journal: Option<VenueJournalKeys>,
     /// What is traded; the order gives each its number.
     pub instruments: Vec<InstrumentSettings>,
     /// The crowd.
@@ -114,11 +118,15 @@ impl FileSettings for VenueFile {
         if let Some(drop_copy) = &mut self.drop_copy {
             drop_copy.store = folder.join(&drop_copy.store);
         }
+        if let Some(journal) = &mut self.journal {
+            journal.start_path_at(folder);
+        }
         self.recordings.iter_mut().for_each(|recording| recording.start_path_at(folder));
     }
 
     fn mistakes(&self) -> Vec<Mistake> {
-        self.check().err().map(Mistake::from).into_iter().collect()
+        let journal = self.journal.iter().flat_map(VenueJournalKeys::mistakes);
+        self.check().err().map(Mistake::from).into_iter().chain(journal).collect()
     }
 }
 
@@ -144,6 +152,10 @@ impl VenueFile {
         build_instruments(&self.instruments)?;
         self.drop_copy.as_ref().map_or(Ok(()), MemberCopyKeys::check)?;
         recordings::check(&self.recordings, &self.names())?;
+        if self.journal.is_some() && self.reset_on_logon {
+            let (key, right) = ("reset_on_logon", "false: with [journal] sessions go on");
+            return Err(RunnerError::setting(key, true, right));
+        }
         self.settings().check()
     }
 
@@ -191,7 +203,7 @@ pub fn serve_venue(file: &VenueFile, heard: impl Fn(&Entry)) -> Result<(), Runne
     file.check()?;
     catch_stop_signals().map_err(|error| RunnerError::run("signals", error))?;
     let mut control = file.name.as_deref().map(VenueControl::bind).transpose()?;
-    let (venue, orders) = open(file)?;
+    let (venue, orders, keeper) = open(file, &heard)?;
     let (tell, told) = queue();
     let keys = file.drop_copy.as_ref();
     let copies = keys.map(|keys| keys.open(file.comp_id()?, tell)).transpose()?;
@@ -222,6 +234,7 @@ pub fn serve_venue(file: &VenueFile, heard: impl Fn(&Entry)) -> Result<(), Runne
             venue.observer_mut().hand_over();
             playing.tell_ends(|place| venue.replay_ends(place), heard);
             tell_told();
+            keeper.iter().for_each(|keeper| keeper.tell(heard));
             if let Some(control) = &mut control {
                 let has_crowd = file.flow.commands_per_second > 0 || !file.recordings.is_empty();
                 control.work(now.mono, |request| {
@@ -233,6 +246,7 @@ pub fn serve_venue(file: &VenueFile, heard: impl Fn(&Entry)) -> Result<(), Runne
             }
         }
         manager.stopping();
+        venue.stop(Now { mono: monotonic(), utc: utc() }).map_err(|error| failed(&error))?;
         tell_not_served(heard, "orders", venue.counters().order_connections);
         Ok(())
     });
@@ -323,8 +337,12 @@ fn beside_copies(
     served.and(copied)
 }
 
-/// The venue, and where it takes orders.
-fn open(file: &VenueFile) -> Result<(Venue<EpollKernel>, SocketAddrV4), RunnerError> {
+/// The venue, where it takes orders, and who keeps its journal.
+fn open(
+    file: &VenueFile,
+    heard: &impl Fn(&Entry),
+) -> Result<(Venue<EpollKernel>, SocketAddrV4, Option<KeeperThread>), RunnerError> {
+    let journal = file.journal.as_ref().map(|keys| Ok((keys, keys.open()?))).transpose()?;
     let mut settings = file.settings();
     let Some(mut simulator) = settings.simulator.clone() else {
         return Err(RunnerError::Settings("[flow]: missing".to_owned()));
@@ -332,6 +350,8 @@ fn open(file: &VenueFile) -> Result<(Venue<EpollKernel>, SocketAddrV4), RunnerEr
     simulator.commands_per_second = file.flow.commands_per_second;
     // Tells this run's packets from another's; not a secret, so that a clock will do.
     let stream_id = (utc().0 / 1_000) as u32 ^ process_id().rotate_left(16);
+    let before = journal.as_ref().and_then(|(_, journal)| journal.stream_id());
+    let stream_id = before.unwrap_or(stream_id);
     let mut config = simulator::config(&settings, &simulator, stream_id)?;
     config.cancel_on_disconnect = file.cancel_on_disconnect;
     config.reset_on_logon = file.reset_on_logon;
@@ -379,7 +399,12 @@ fn open(file: &VenueFile) -> Result<(Venue<EpollKernel>, SocketAddrV4), RunnerEr
     let mut venue = Venue::new(&config, sockets, flow)
         .map_err(|error| RunnerError::Run(format!("the venue: {error}")))?;
     venue.set_fees(&build_fees(&file.instruments)?);
-    Ok((venue, listens_at))
+    let Some((keys, journal)) = journal else { return Ok((venue, listens_at, None)) };
+    let now = Now { mono: monotonic(), utc: utc() };
+    let taken = venue.with_journal(journal, now).map_err(|error| keys.failed(error))?;
+    let (venue, keeper, recovered) = taken;
+    heard(&entry(&VenueJournalOpened {}, keys.told(&recovered)));
+    Ok((venue, listens_at, Some(KeeperThread::start(keeper))))
 }
 
 #[cfg(test)]

@@ -24,6 +24,16 @@ impl Clients {
         self.sequencer.is_some()
     }
 
+    /// Whether answers wait for the disk.
+    pub fn waits_for_disk(&self) -> bool {
+        self.sequencer.as_ref().is_some_and(|sequencer| sequencer.waits_for_disk())
+    }
+
+    /// Makes what was written down safe, where answers wait for the disk.
+    pub fn commit(&mut self) -> Result<(), VenueError> {
+        self.sequencer.as_mut().map_or(Ok(()), |sequencer| sequencer.commit())
+    }
+
     /// The session of a client that is connected, or is away.
     fn link_of(&mut self, client: ClientId) -> Option<&mut Link<MemoryStore>> {
         let name = self.names.get(client.0)?;

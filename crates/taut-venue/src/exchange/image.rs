@@ -7,7 +7,8 @@ use taut_market_data::TradingStatus;
 use taut_types::Instrument;
 
 use super::{Exchange, rules_of};
-use crate::journal::{NotTaken, Put, Take};
+use crate::error::NotTaken;
+use crate::journal::{Put, Take};
 
 /// By which instruments are told apart.
 type Identity = (u32, ShortText, i64, i64, u8);

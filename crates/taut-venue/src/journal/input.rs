@@ -2,16 +2,16 @@
 //!
 //! | kind | what | content behind the head |
 //! |---|---|---|
-//! | 32 | a part of the image | bytes |
-//! | 33 | the image is whole | its length (64 bits) |
-//! | 34 | a client logs on | CompID, whether its numbers begin |
-//! | 35 | its message | client (16), MsgSeqNum (64), the message |
-//! | 36 | a client leaves | client (16) |
-//! | 37 | a command | place (32), record of the engine |
-//! | 38 | a print | place (32), price, lots, side |
-//! | 39 | a halt, or its end | place (32), 1 or 0 |
-//! | 40 | numbers of a session | client (16), next outgoing, next incoming (64; 0: as it is) |
-//! | 41 | the venue has stopped | |
+//! | 160 | a part of the image | bytes |
+//! | 161 | the image is whole | its length (64 bits) |
+//! | 162 | a client logs on | CompID, whether its numbers begin |
+//! | 163 | its message | client (16), MsgSeqNum (64), the message |
+//! | 164 | a client leaves | client (16) |
+//! | 165 | a command | place (32), record of the engine |
+//! | 166 | a print | place (32), price, lots, side |
+//! | 167 | a halt, or its end | place (32), 1 or 0 |
+//! | 168 | numbers of a session | client (16), next outgoing, next incoming (64; 0: as it is) |
+//! | 169 | the venue has stopped | |
 //!
 //! The head of an input: UTC (64), count of sessions that had reports (16), and of each its client
 //! (16) and the number of the first report (64).
@@ -24,17 +24,17 @@ use super::bytes::{Put, Take};
 use crate::identity::ClientId;
 
 /// A part of the image.
-pub const IMAGE: u16 = 32;
+pub const IMAGE: u16 = 160;
 /// The image is whole.
-pub const IMAGE_END: u16 = 33;
-const LOG_ON: u16 = 34;
-const MESSAGE: u16 = 35;
-const LEAVE: u16 = 36;
-const COMMAND: u16 = 37;
-const PRINT: u16 = 38;
-const HALT: u16 = 39;
-const NUMBERS: u16 = 40;
-const STOPPED: u16 = 41;
+pub const IMAGE_END: u16 = 161;
+const LOG_ON: u16 = 162;
+const MESSAGE: u16 = 163;
+const LEAVE: u16 = 164;
+const COMMAND: u16 = 165;
+const PRINT: u16 = 166;
+const HALT: u16 = 167;
+const NUMBERS: u16 = 168;
+const STOPPED: u16 = 169;
 
 /// What a venue is given. The bytes of a message stand behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,13 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use taut_journal::{FolderLock, Journal, JournalError, Reader, Settings, Writer};
+use taut_journal::{
+    Damage, Durability, FolderLock, Journal, JournalError, Reader, Settings, What, segment_name,
+};
 use taut_sys::SysError;
 use taut_types::Nanos;
 
 use super::bytes::{Put, Take};
 use super::input::{IMAGE, IMAGE_END};
-use super::sequencer::JournalKeeper;
+use super::sequencer::{JournalKeeper, Sequencer};
 
 /// A part of an image: a small part of a segment.
 const PART_BYTES: usize = 16 << 10;
@@ -16,13 +18,25 @@ const PART_BYTES: usize = 16 << 10;
 /// How a venue's journal is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JournalSettings {
-    /// The size of a segment's file: at least 64 KiB. Two are in memory.
+    /// The size of a segment's file: a multiple of 4,096 from 64 KiB to 1 GiB. Two are in memory.
     pub segment_bytes: usize,
+    /// When an answer leaves.
+    pub acknowledge: Acknowledge,
+}
+
+/// When an answer leaves: behind its input is in the journal, in any case.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Acknowledge {
+    /// At once: the input survives `kill -9`, and a power cut some milliseconds later.
+    #[default]
+    Memory,
+    /// When the input is on the disk. All answers of a turn wait together.
+    Disk,
 }
 
 impl Default for JournalSettings {
     fn default() -> Self {
-        Self { segment_bytes: 64 << 20 }
+        Self { segment_bytes: 64 << 20, acknowledge: Acknowledge::Memory }
     }
 }
 
@@ -70,9 +84,11 @@ impl VenueJournal {
             Self { folder, settings, epoch: 0, image: Vec::new(), inputs: None, _lock: lock };
         // A start that was killed before its image was whole has done nothing.
         for epoch in epochs.into_iter().rev() {
-            let Ok(mut reader) = Reader::open(&epoch_folder(&journal.folder, epoch)) else {
+            let epoch_folder = epoch_folder(&journal.folder, epoch);
+            if is_unwritten(&epoch_folder) {
                 continue;
-            };
+            }
+            let mut reader = Reader::open(&epoch_folder)?;
             if let Some(image) = read_image(&mut reader)? {
                 (journal.epoch, journal.image, journal.inputs) = (epoch, image, Some(reader));
                 break;
@@ -110,14 +126,18 @@ impl VenueJournal {
         now: Nanos,
         stream_id: u32,
         image: &Put,
-    ) -> Result<(Writer, JournalKeeper), JournalError> {
+    ) -> Result<(Sequencer, JournalKeeper), JournalError> {
         self.inputs = None;
         let next = self.epoch + 1;
         let folder = epoch_folder(&self.folder, next);
         // What a start that was killed at once has left.
         let _ = std::fs::remove_dir_all(&folder);
+        let durability = match self.settings.acknowledge {
+            Acknowledge::Memory => Durability::Async,
+            Acknowledge::Disk => Durability::Sync,
+        };
         let segment_bytes = self.settings.segment_bytes;
-        let settings = Settings { segment_bytes, ..Settings::of_recording() };
+        let settings = Settings { segment_bytes, durability, ..Settings::of_recording() };
         let Journal { mut writer, housekeeper: mut keeper, .. } =
             Journal::begin(&folder, settings, None)?;
         keeper.turn()?;
@@ -134,12 +154,14 @@ impl VenueJournal {
         }
         let length = (size_of::<u32>() + image.0.len()) as u64;
         append(IMAGE_END, &length.to_le_bytes())?;
+        writer.commit()?;
         keeper.turn()?;
         // The start before stays, for who wants to look; those before it are not needed.
         let old = epochs(&self.folder)?;
         let old = old.into_iter().filter(|epoch| *epoch != next && *epoch != self.epoch);
         let old = old.map(|epoch| epoch_folder(&self.folder, epoch)).collect();
-        Ok((writer, JournalKeeper { keeper, old, lock: self._lock }))
+        let keeper = JournalKeeper { keeper, old, lock: self._lock };
+        Ok((Sequencer::new(writer, durability), keeper))
     }
 }
 
@@ -161,7 +183,15 @@ fn epochs(folder: &Path) -> Result<Vec<u32>, JournalError> {
     Ok(entries.filter_map(number).collect())
 }
 
-/// The image at the start of a journal; nothing where it is not whole.
+/// Whether a start ended before it had a segment, or a power cut has left nothing of that.
+fn is_unwritten(epoch: &Path) -> bool {
+    match std::fs::read(epoch.join(segment_name(1))) {
+        Ok(bytes) => bytes.iter().all(|byte| *byte == 0),
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+    }
+}
+
+/// The image at the start of a journal; nothing where it is not whole: then nothing is behind it.
 fn read_image(reader: &mut Reader) -> Result<Option<Vec<u8>>, JournalError> {
     let mut image = Vec::new();
     while let Some(frame) = reader.next_frame()? {
@@ -170,7 +200,10 @@ fn read_image(reader: &mut Reader) -> Result<Option<Vec<u8>>, JournalError> {
             IMAGE_END if frame.bytes == (image.len() as u64).to_le_bytes() => {
                 return Ok(Some(image));
             }
-            _ => return Ok(None),
+            _ => {
+                let (segment, offset) = frame.at;
+                return Err(Damage { segment, offset, what: What::Record }.into());
+            }
         }
     }
     Ok(None)

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use taut_fix::{Event, Now, Received};
-use taut_journal::{FolderLock, Housekeeper, JournalError, Writer};
+use taut_journal::{Durability, FolderLock, Housekeeper, JournalError, Writer};
 use taut_sys::{monotonic, yield_cpu};
 use taut_types::Nanos;
 
@@ -19,6 +19,7 @@ const PATIENCE: Nanos = Nanos::from_secs(2);
 #[derive(Debug)]
 pub struct Sequencer {
     writer: Writer,
+    durability: Durability,
     entry: Put,
     /// The first report of this input to each client.
     told: Vec<Told>,
@@ -28,9 +29,10 @@ pub struct Sequencer {
 }
 
 impl Sequencer {
-    pub fn new(writer: Writer) -> Self {
+    pub fn new(writer: Writer, durability: Durability) -> Self {
         Self {
             writer,
+            durability,
             entry: Put(Vec::with_capacity(4_096)),
             told: Vec::with_capacity(128),
             message: Vec::with_capacity(4_096),
@@ -73,6 +75,19 @@ impl Sequencer {
             Err(JournalError::Full { .. }) => self.append_late(kind, now.mono),
             Err(error) => Err(VenueError::Journal(error)),
         }
+    }
+
+    /// Whether answers wait for the disk: then those of a turn wait together.
+    pub const fn waits_for_disk(&self) -> bool {
+        matches!(self.durability, Durability::Sync)
+    }
+
+    /// Where answers wait for the disk: makes what was appended safe from a power cut.
+    ///
+    /// # Errors
+    /// [`VenueError::Journal`]: the disk refused.
+    pub fn commit(&mut self) -> Result<(), VenueError> {
+        self.writer.commit().map_err(VenueError::Journal)
     }
 
     /// The segment is full, and the next one is not ready.

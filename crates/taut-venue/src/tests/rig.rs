@@ -11,8 +11,8 @@ use taut_types::{HalfTicks, Instrument, InstrumentId, Nanos, OrderId, Price, Qty
 use crate::flow::{SyntheticConfig, SyntheticFlow};
 use crate::tests::client::Client;
 use crate::{
-    FeedOutput, Flow, JournalKeeper, JournalSettings, Now, Recovered, Venue, VenueConfig,
-    VenueJournal, VenueSockets,
+    Acknowledge, FeedOutput, Flow, JournalKeeper, JournalSettings, Now, Recovered, Venue,
+    VenueConfig, VenueJournal, VenueSockets,
 };
 
 /// Any day will do: venue and clients share it.
@@ -118,7 +118,12 @@ impl Rig {
         folder: &Path,
         now: Now,
     ) -> (Self, Recovered) {
-        Self::journaled_to(config, flow, folder, (now, [None, None, None]))
+        Self::journaled_to(config, flow, folder, (now, [None, None, None]), Acknowledge::Memory)
+    }
+
+    /// The same, whose answers wait for the disk.
+    pub fn synced(config: &VenueConfig, flow: Flow, folder: &Path, now: Now) -> (Self, Recovered) {
+        Self::journaled_to(config, flow, folder, (now, [None, None, None]), Acknowledge::Disk)
     }
 
     /// A venue in the place of one that is killed: whoever follows its feed has the same sockets.
@@ -131,7 +136,7 @@ impl Rig {
         let Self { venue, now, incremental, line_b, snapshot, keeper, .. } = before;
         drop((venue, keeper));
         let receivers = [Some(incremental), Some(line_b), Some(snapshot)];
-        Self::journaled_to(config, flow, folder, (now, receivers))
+        Self::journaled_to(config, flow, folder, (now, receivers), Acknowledge::Memory)
     }
 
     fn journaled_to(
@@ -139,8 +144,9 @@ impl Rig {
         flow: Flow,
         folder: &Path,
         (now, receivers): (Now, [Option<Socket>; 3]),
+        acknowledge: Acknowledge,
     ) -> (Self, Recovered) {
-        let settings = JournalSettings { segment_bytes: 1 << 18 };
+        let settings = JournalSettings { segment_bytes: 1 << 18, acknowledge };
         let journal = VenueJournal::open(folder, settings).expect("a journal");
         let stream_id = journal.stream_id().unwrap_or(config.stream_id);
         let config = VenueConfig { stream_id, reset_on_logon: false, ..config.clone() };

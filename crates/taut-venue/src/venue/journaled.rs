@@ -7,11 +7,9 @@ use taut_io::Kernel;
 use super::{Venue, answer};
 use crate::clients::ClientIo;
 use crate::connection::Request;
-use crate::error::VenueError;
+use crate::error::{NotTaken, VenueError};
 use crate::exchange::FLOW;
-use crate::journal::{
-    Input, JournalKeeper, NotTaken, Put, Recovered, Sequencer, Told, VenueJournal,
-};
+use crate::journal::{Input, JournalKeeper, Put, Recovered, Told, VenueJournal};
 
 /// Fields of a message.
 const FIELDS_MAX: usize = 128;
@@ -19,17 +17,17 @@ const FIELDS_MAX: usize = 128;
 impl<K: Kernel> Venue<K> {
     /// The same venue with a journal. It is what it was when the journal ended: books, orders,
     /// positions, sessions and the feed have the same numbers, and what was acknowledged is there.
-    /// Clients that were connected then are gone, and so are the flow's orders: that is the journal's
-    /// first input, and the feed says so. From here on every input is written down before a report
-    /// or a packet of it leaves.
+    /// Clients that were connected then are gone, and so are the flow's orders: those are the first
+    /// inputs of the new journal, and the feed says so. From here on every input is written down
+    /// before a report or a packet of it leaves.
     ///
     /// The configuration must have the journal's stream ([`VenueJournal::stream_id`]), and sessions
     /// that last ([`VenueConfig::reset_on_logon`](crate::VenueConfig::reset_on_logon) off). The
     /// keeper is for another thread.
     ///
     /// # Errors
-    /// [`VenueError::Config`] for these two; [`VenueError::NotTaken`] when what the journal holds is
-    /// no venue of this configuration; [`VenueError::Journal`].
+    /// [`VenueError::Config`] for these two; [`VenueError::NotTaken`] when what the journal holds
+    /// is no venue of this configuration; [`VenueError::Journal`].
     pub fn with_journal(
         mut self,
         mut journal: VenueJournal,
@@ -56,8 +54,8 @@ impl<K: Kernel> Venue<K> {
         let mut image = Put::default();
         self.put_image(&mut image);
         let begun = journal.begin(now.mono, self.stream_id, &image);
-        let (writer, keeper) = begun.map_err(VenueError::Journal)?;
-        self.connections.clients.sequence_with(Sequencer::new(writer));
+        let (sequencer, keeper) = begun.map_err(VenueError::Journal)?;
+        self.connections.clients.sequence_with(sequencer);
         if recovered.starts > 0 {
             self.begin_again(now)?;
         }
@@ -186,7 +184,7 @@ impl<K: Kernel> Venue<K> {
             self.exchange.execute(now, place, command, &mut out);
             self.exchange.finish(now, &Input::Command { place, command }, &mut out)?;
         }
-        Ok(())
+        self.exchange.settle(now, &mut out)
     }
 }
 

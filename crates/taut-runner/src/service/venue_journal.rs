@@ -1,0 +1,146 @@
+//! `[journal]` of a venue's file: what it remembers from one start to the next.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use taut_log::Entry;
+use taut_log::messages::VenueJournalTrouble;
+use taut_venue::{Acknowledge, JournalKeeper, JournalSettings, Recovered, VenueJournal};
+
+use crate::error::RunnerError;
+use crate::mistakes::Mistake;
+use crate::service::telling::entry;
+
+/// From one turn of the keeper to the next.
+const TURN: Duration = Duration::from_millis(2);
+
+/// A venue's journal, in plain values.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VenueJournalKeys {
+    /// Its folder, as seen from the file that names it. One venue, one journal.
+    pub folder: PathBuf,
+    /// When an answer leaves.
+    #[serde(default)]
+    pub acknowledge: VenueAcknowledge,
+    /// The size of a segment in MiB: two are in memory.
+    #[serde(default = "segment_mb")]
+    pub segment_mb: u32,
+}
+
+/// When an answer leaves a venue that has a journal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum VenueAcknowledge {
+    /// When its input is in the journal, which survives `kill -9`, and a power cut milliseconds
+    /// later.
+    #[default]
+    Memory,
+    /// When its input is on the disk.
+    Disk,
+}
+
+const fn segment_mb() -> u32 {
+    64
+}
+
+impl VenueJournalKeys {
+    /// Every value that cannot be.
+    pub(super) fn mistakes(&self) -> Vec<Mistake> {
+        let mut mistakes = Vec::new();
+        if self.folder.as_os_str().is_empty() {
+            mistakes.push(Mistake::new("journal.folder", "\"\"", "a folder"));
+        }
+        if !(1..=1_024).contains(&self.segment_mb) {
+            mistakes.push(Mistake::new("journal.segment_mb", self.segment_mb, "1 to 1024"));
+        }
+        mistakes
+    }
+
+    pub(super) fn start_path_at(&mut self, folder: &Path) {
+        self.folder = folder.join(&self.folder);
+    }
+
+    pub(super) fn open(&self) -> Result<VenueJournal, RunnerError> {
+        let acknowledge = match self.acknowledge {
+            VenueAcknowledge::Memory => Acknowledge::Memory,
+            VenueAcknowledge::Disk => Acknowledge::Disk,
+        };
+        let segment_bytes = (self.segment_mb as usize) << 20;
+        let settings = JournalSettings { segment_bytes, acknowledge };
+        VenueJournal::open(&self.folder, settings).map_err(|error| self.failed(error))
+    }
+
+    /// An error of this journal.
+    pub(super) fn failed(&self, error: impl std::fmt::Display) -> RunnerError {
+        RunnerError::run(format_args!("journal {}", self.folder.display()), error)
+    }
+
+    /// What was recovered, in words.
+    pub(super) fn told(&self, recovered: &Recovered) -> String {
+        let Recovered { starts, inputs, open_orders, clients, was_stopped } = *recovered;
+        let folder = self.folder.display();
+        if starts == 0 {
+            return format!("journal {folder}: begun");
+        }
+        let end = if was_stopped { "stopped in order" } else { "did not stop in order" };
+        format!(
+            "journal {folder}: the venue before this one {end}; {inputs} inputs were executed once \
+             more, {open_orders} orders of {clients} clients were open"
+        )
+    }
+}
+
+/// The thread that makes the journal's segments. It ends with this.
+#[derive(Debug)]
+pub(super) struct KeeperThread {
+    over: Option<Sender<()>>,
+    /// What it has to say.
+    told: Receiver<String>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl KeeperThread {
+    pub(super) fn start(keeper: JournalKeeper) -> Self {
+        let ((over, is_over), (tell, told)) = (channel(), channel());
+        let thread = thread::spawn(move || keep(keeper, &is_over, &tell));
+        Self { over: Some(over), told, thread: Some(thread) }
+    }
+
+    /// Tells what went wrong since the last call.
+    pub(super) fn tell(&self, heard: &impl Fn(&Entry)) {
+        for words in self.told.try_iter() {
+            heard(&entry(&VenueJournalTrouble {}, words));
+        }
+    }
+}
+
+impl Drop for KeeperThread {
+    fn drop(&mut self) {
+        self.over = None;
+        // A thread that panicked has said so.
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+/// Makes segments until `over` has lost its other end.
+fn keep(mut keeper: JournalKeeper, over: &Receiver<()>, tell: &Sender<String>) {
+    let mut was_well = true;
+    loop {
+        let is_over = over.recv_timeout(TURN) != Err(RecvTimeoutError::Timeout);
+        let turned = keeper.turn();
+        if let Err(error) = &turned
+            && was_well
+        {
+            // Nobody listens any more at the end.
+            let _ = tell.send(format!("the venue's journal: {error}"));
+        }
+        was_well = turned.is_ok();
+        if is_over {
+            return;
+        }
+    }
+}
