@@ -1,6 +1,7 @@
 //! The socket: peers, bytes and time in; messages, events and bytes out.
 
 use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -32,6 +33,8 @@ pub struct Socket {
     rules: Rules,
     turn: Turn,
     links: Vec<Slot>,
+    /// A ROUTER's peers by their names: the places of their links.
+    names: BTreeMap<Vec<u8>, usize>,
     /// Whose turn it is to be sent to, and to be received from.
     next_to: usize,
     next_from: usize,
@@ -96,6 +99,7 @@ impl Socket {
             turn: rules.first,
             rules,
             links: Vec::new(),
+            names: BTreeMap::new(),
             next_to: 0,
             next_from: 0,
             other: None,
@@ -167,7 +171,10 @@ impl Socket {
             link.is_gone && (link.doomed.is_some() || link.inbox.messages() == 0)
         });
         if is_empty {
-            slot.link = None;
+            let name = slot.link.take().map(|link| link.routing_id).unwrap_or_default();
+            if self.names.get(&name) == Some(&index) {
+                self.names.remove(&name);
+            }
             slot.generation = slot.generation.wrapping_add(1);
             if self.other == Some(id) && self.lent != Some(index) {
                 self.other = None;
@@ -465,6 +472,7 @@ impl Socket {
                 before.doomed = Some(CloseReason::HandedOver);
             }
         }
+        self.names.insert(routing_id.clone(), id.index());
         if let Some(link) = self.link_mut(id) {
             link.routing_id = routing_id;
         }
@@ -484,9 +492,9 @@ impl Socket {
 
     /// The peer of this name that is there.
     fn index_of(&self, routing_id: &[u8]) -> Option<usize> {
-        self.links.iter().position(|slot| {
-            slot.link.as_ref().is_some_and(|link| link.is_up() && link.routing_id == routing_id)
-        })
+        let index = *self.names.get(routing_id)?;
+        let link = self.links.get(index)?.link.as_ref()?;
+        (link.is_up() && link.routing_id == routing_id).then_some(index)
     }
 
     /// The next peer in turn that has room.

@@ -385,6 +385,19 @@ fn router_refuses_a_second_peer_of_a_name_or_hands_the_name_over() {
         assert_eq!(net.texts(has_not), None);
         assert_eq!(net.sockets[router].counters().refused, u64::from(!has_handover));
     }
+    // One that has left leaves its name, and one that is handed over keeps none.
+    let mut net = Net::default();
+    let router = net.of(SocketType::Router);
+    let old = net.socket(named(SocketType::Dealer, "same"));
+    let wire = net.connect(old, router);
+    net.send(old, &["unread"]).expect("sent");
+    net.cut(wire);
+    let new = net.socket(named(SocketType::Dealer, "same"));
+    net.connect(new, router);
+    assert_eq!(net.texts(router).expect("of the old one"), ["same", "unread"]);
+    net.send(router, &["same", "x"]).expect("sent");
+    assert_eq!(net.texts(new), Some(vec!["x".to_owned()]));
+    assert!(net.closed.is_empty());
     // A name of those that are given cannot be taken.
     let mut forged = SocketConfig::new(SocketType::Dealer);
     forged.connection.routing_id = vec![0, 0, 0, 0, 42];
