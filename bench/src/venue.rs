@@ -3,7 +3,6 @@
 
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
@@ -16,6 +15,7 @@ use taut_fix::{
 use taut_journal::{Durability, Housekeeper, Journal, Settings, Writer};
 use taut_report::terminal::print;
 use taut_report::{Failure, Spread};
+use taut_sync::atomic::{AtomicBool, Ordering};
 use taut_sys::{
     Address, DatagramOptions, Socket, StreamOptions, available_cpus, monotonic, pin_to_cpu, utc,
 };
