@@ -53,7 +53,7 @@ const SOURCES: usize = 16;
 
 /// A venue and a gateway that take turns.
 #[derive(Debug)]
-pub struct Lockstep<'m, C, K = EpollKernel> {
+pub struct Lockstep<'m, C, K: Kernel = EpollKernel> {
     /// The venue.
     pub venue: Venue,
     /// The gateway.

@@ -234,7 +234,12 @@ pub fn build(
     let examples = examples.iter().flat_map(|example| ["--example", example]);
     let (taut, examples) = (["--bin", "taut"], examples.collect::<Vec<_>>());
     if is_release {
-        cargo(root, target, &[&taut[..], &["--release"]].concat())?;
+        // Beside an example it may be asked for any verb.
+        let full: &[&str] = match examples.is_empty() {
+            true => &[],
+            false => &["--features", "taut-cli/full"],
+        };
+        cargo(root, target, &[&taut[..], &["--release"], full].concat())?;
         if !examples.is_empty() {
             cargo(root, target, &[&examples[..], &["--release"]].concat())?;
         }

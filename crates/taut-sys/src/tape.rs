@@ -16,6 +16,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
+use std::mem::ManuallyDrop;
 
 use crate::error::SysError;
 
@@ -166,10 +167,13 @@ struct Tape {
 
 thread_local! {
     static MODE: Cell<Mode> = const { Cell::new(Mode::Off) };
-    /// What is never written down.
+    /// Whether there is something that is never written down, and what.
+    static HAS_SECRETS: Cell<bool> = const { Cell::new(false) };
     static SECRETS: RefCell<Secrets> = const { RefCell::new(Secrets::NONE) };
-    static TAPE: RefCell<Tape> = const {
-        RefCell::new(Tape {
+    /// What has nothing to drop is reached without a look whether it is there still: `ENDED` frees
+    /// its memory.
+    static TAPE: RefCell<ManuallyDrop<Tape>> = const {
+        RefCell::new(ManuallyDrop::new(Tape {
             bytes: Vec::new(),
             at: 0,
             ticks: 0,
@@ -177,8 +181,18 @@ thread_local! {
             has_effect: false,
             is_kept: false,
             difference: None,
-        })
+        }))
     };
+    static ENDED: Ended = const { Ended };
+}
+
+/// Frees the tape of a thread that ends.
+struct Ended;
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        TAPE.with_borrow_mut(|tape| (tape.bytes, tape.difference) = (Vec::new(), None));
+    }
 }
 
 impl Tape {
@@ -235,12 +249,42 @@ impl Put<'_> {
     /// A number, in as many bytes as it needs.
     #[inline]
     pub fn number(&mut self, value: u64) {
-        let mut value = value;
-        while value >= 0x80 {
-            self.0.push(value as u8 | 0x80);
-            value >>= 7;
+        match value {
+            0..0x80 => self.0.push(value as u8),
+            0x80..0x4000 => self.0.extend_from_slice(&two(value)),
+            _ => self.long_number(value),
         }
-        self.0.push(value as u8);
+    }
+
+    #[inline(never)]
+    fn long_number(&mut self, value: u64) {
+        let (mut bytes, mut rest, mut length) = ([0; NUMBER_BYTES_MAX], value, 1);
+        for byte in &mut bytes {
+            *byte = rest as u8 | 0x80;
+            rest >>= 7;
+            if rest == 0 {
+                *byte &= 0x7f;
+                break;
+            }
+            length += 1;
+        }
+        self.0.extend_from_slice(bytes.get(..length).unwrap_or(&bytes));
+    }
+
+    /// What comes and a number, as most of them are: in one piece.
+    #[inline]
+    fn tagged(&mut self, what: Heard, value: u64) {
+        match value {
+            0..0x80 => self.0.extend_from_slice(&[what as u8, value as u8]),
+            0x80..0x4000 => {
+                let [low, high] = two(value);
+                self.0.extend_from_slice(&[what as u8, low, high]);
+            }
+            _ => {
+                self.0.push(what as u8);
+                self.long_number(value);
+            }
+        }
     }
 
     /// Bytes, with their length.
@@ -266,6 +310,15 @@ impl Put<'_> {
             Err(error) => self.number(1 + u64::from(error.errno().unsigned_abs())),
         }
     }
+}
+
+/// Bytes of the longest number.
+const NUMBER_BYTES_MAX: usize = 10;
+
+/// A number of 8 to 14 bits.
+#[inline]
+const fn two(value: u64) -> [u8; 2] {
+    [value as u8 | 0x80, (value >> 7) as u8]
 }
 
 /// Takes values from a turn.
@@ -324,6 +377,7 @@ impl<'t> Get<'t> {
 
 /// Begins a turn that is written, and is kept whatever happens in it, or not.
 pub fn begin_writing(is_kept: bool) {
+    ENDED.with(|_| ());
     TAPE.with_borrow_mut(|tape| {
         tape.rewind();
         tape.is_kept = is_kept;
@@ -340,6 +394,7 @@ pub fn end_writing<T>(take: impl FnOnce(&[u8], bool) -> T) -> T {
 
 /// Begins a turn that is read from these bytes.
 pub fn begin_reading(turn: &[u8]) {
+    ENDED.with(|_| ());
     TAPE.with_borrow_mut(|tape| {
         tape.rewind();
         tape.bytes.extend_from_slice(turn);
@@ -399,6 +454,7 @@ pub fn withhold(secret: &[u8]) {
             steps_of(secret, &mut steps);
             secrets.all.push(secret.to_vec());
             secrets.steps.push(steps);
+            HAS_SECRETS.set(true);
         }
     });
 }
@@ -443,13 +499,14 @@ impl Secrets {
     }
 }
 
-/// Where some bytes begin in others.
+/// Where some bytes begin in others. Most places are none at their first byte.
 fn position(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
-    bytes.windows(wanted.len()).position(|it| it == wanted)
-}
-
-fn has_secrets() -> bool {
-    SECRETS.with_borrow(|secrets| !secrets.all.is_empty())
+    let (first, rest) = wanted.split_first()?;
+    let places = bytes.len().checked_sub(rest.len())?;
+    let is_there = |(place, byte): (usize, &u8)| {
+        byte == first && bytes.get(place + 1..place + wanted.len()) == Some(rest)
+    };
+    bytes.get(..places)?.iter().enumerate().position(is_there)
 }
 
 /// This turn is not idle: it is to be kept even if nobody says that it did anything.
@@ -532,7 +589,7 @@ pub fn tell(what: Heard, parts: &[&[u8]]) {
     match MODE.get() {
         Mode::Off => {}
         Mode::Writing => {
-            let withheld = if has_secrets() { secret_at(parts) } else { None };
+            let withheld = if HAS_SECRETS.get() { secret_at(parts) } else { None };
             TAPE.with_borrow_mut(|tape| {
                 tape.has_effect = true;
                 let length = parts.iter().map(|part| part.len() as u64).sum();
@@ -543,8 +600,7 @@ pub fn tell(what: Heard, parts: &[&[u8]]) {
                     on.bytes(&before);
                     return;
                 }
-                tape.bytes.push(what as u8);
-                Put(&mut tape.bytes).number(length);
+                Put(&mut tape.bytes).tagged(what, length);
                 parts.iter().for_each(|part| tape.bytes.extend_from_slice(part));
             });
         }
@@ -616,9 +672,9 @@ fn reading(
         Mode::Writing => TAPE.with_borrow_mut(|tape| {
             let now = read();
             let step = now.wrapping_sub(std::mem::replace(before(tape), now)).cast_signed();
-            tape.bytes.push(what as u8);
             // A step back is rare and small: its sign is the lowest bit.
-            Put(&mut tape.bytes).number(((step << 1) ^ (step >> 63)).cast_unsigned());
+            let step = ((step << 1) ^ (step >> 63)).cast_unsigned();
+            Put(&mut tape.bytes).tagged(what, step);
             now
         }),
         Mode::Reading => TAPE.with_borrow_mut(|tape| {
@@ -637,6 +693,34 @@ mod tests {
         Heard, begin_reading, begin_writing, end_reading, end_writing, hear, outside, tell, ticks,
         withheld, withhold,
     };
+
+    #[test]
+    fn numbers_of_all_lengths_come_back() {
+        let around = |bits: u32| [(1_u64 << bits) - 1, 1 << bits, (1 << bits) + 1];
+        let all: Vec<u64> = (0..64).flat_map(around).chain([u64::MAX]).collect();
+        begin_writing(false);
+        all.iter().for_each(|value| assert_eq!(number(*value), *value));
+        all.iter().for_each(|value| assert_eq!(ticks(|| *value), *value));
+        let tape = end_writing(|bytes, _| bytes.to_vec());
+        begin_reading(&tape);
+        all.iter().for_each(|value| assert_eq!(number(0), *value));
+        all.iter().for_each(|value| assert_eq!(ticks(|| 0), *value));
+        assert_eq!(end_reading(), Ok(()));
+    }
+
+    #[test]
+    fn a_secret_is_found_wherever_it_stands() {
+        let text = b"aabaabaaab";
+        for length in 1..=text.len() {
+            for start in 0..=text.len() - length {
+                let wanted = &text[start..start + length];
+                let slow = text.windows(length).position(|it| it == wanted);
+                assert_eq!(super::position(text, wanted), slow);
+            }
+        }
+        assert_eq!(super::position(b"aab", b"aaba"), None);
+        assert_eq!(super::position(b"", b"a"), None);
+    }
 
     fn number(value: u64) -> u64 {
         hear(Heard::Room, || value, |value, put| put.number(*value), |get| get.number())

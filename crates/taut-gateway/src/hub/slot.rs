@@ -211,7 +211,16 @@ impl<'m> Slot<'m> {
             }
             Some(Some(slot))
         };
-        let slot = tape::hear(Heard::Request, || self.requests.pop(), put, get);
+        let ask = || {
+            let slot = self.requests.pop();
+            if slot.is_some() {
+                // One that asks for books leaves nothing else behind while there is no room to
+                // tell them.
+                tape::mark_effect();
+            }
+            slot
+        };
+        let slot = tape::hear(Heard::Request, ask, put, get);
         if tape::is_reading() && self.compared.is_some() {
             self.given.extend(slot);
         }

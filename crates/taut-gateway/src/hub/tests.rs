@@ -2,6 +2,7 @@
 
 use taut_ipc::Segment;
 use taut_oms::{Amount, Balance, OrderState};
+use taut_sys::tape;
 use taut_types::{
     AccountId, InstrumentId, Lots, OrderTerms, Price, Side, StrategyId, Symbol, UserId,
 };
@@ -348,5 +349,33 @@ fn an_instrument_that_is_added_is_told_once_wherever_the_download_stands() {
             told.iter().filter(|piece| piece[..] == [event.to_words(0)]).count()
         };
         assert_eq!([0, 1, 2, 3].map(is_book_of), [1; 4], "after {pieces}");
+    }
+}
+
+#[test]
+fn a_turn_in_which_a_strategy_asked_for_books_is_no_idle_one() {
+    let segment = Segment::create("hub-taped", &Regions::LAYOUT).expect("a segment");
+    let own = Segment::create("hub-taped", &StrategyRegions::LAYOUT).expect("a segment");
+    let mut hub = Hub::new(&Regions::of(&segment).expect("regions")).expect("a hub");
+    let regions = StrategyRegions::of(&own).expect("regions");
+    let slot = hub.add_slot(&regions, None).expect("a slot");
+    assert!(hub.attach(slot, OWNER));
+    let mut requests = taut_ring::spsc::Producer::resume(regions.requests).expect("its ring");
+    let request = Request {
+        id: OWNER.order(0),
+        owner: OWNER,
+        kind: RequestKind::TellBooks,
+        only_if: None,
+        tag: 0,
+        origin: Nanos::ZERO,
+        offsets: StageOffsets::ZERO,
+    };
+    for is_asked in [false, true] {
+        if is_asked {
+            requests.push_batch(request.pack(0, 0).as_slice()).expect("room");
+        }
+        tape::begin_writing(false);
+        assert!(hub.next_request().is_none());
+        assert_eq!(tape::end_writing(|_, has_effect| has_effect), is_asked);
     }
 }

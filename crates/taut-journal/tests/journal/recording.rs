@@ -266,9 +266,9 @@ fn orders_stand_in_a_recording_under_the_same_numbers() {
     let (mut flow, mut written) = (Flow::new(3), Vec::new());
     let Journal { mut writer, mut housekeeper, .. } =
         Journal::begin(&folder, SETTINGS, Some(State::default())).expect("a journal");
-    for number in 1..=2_000 {
+    for number in 1..=2_000_u64 {
         housekeeper.turn().expect("room");
-        let appended = if number % 3 == 0 {
+        let appended = if number.is_multiple_of(3) {
             let entry = flow.next();
             written.push(entry);
             writer.append(Nanos(number as i64), &entry)
@@ -285,7 +285,7 @@ fn orders_stand_in_a_recording_under_the_same_numbers() {
     assert_eq!(seen, written);
     // The other sort is read, too.
     let is_of = |number: u64, frame: &Frame<'_>| {
-        assert_eq!((frame.sequence, frame.is_about_orders()), (number, number % 3 == 0));
+        assert_eq!((frame.sequence, frame.is_about_orders()), (number, number.is_multiple_of(3)));
         assert!(frame.is_about_orders() || frame.bytes == bytes(number));
     };
     assert_eq!(read_each(&folder, is_of), (2_000, Ok(())));

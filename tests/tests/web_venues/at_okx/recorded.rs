@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
 use std::thread;
+use std::time::Duration;
 
 use taut_gateway::{TouchConfig, TouchStrategy};
 use taut_io::EpollKernel;
@@ -12,15 +13,15 @@ use taut_runner::service::{
     Attach, ControlClient, ControlReply, ControlRequest, Entry, GatewayFile, OKX_GATEWAY_SAMPLE,
     serve, serve_fused,
 };
-use taut_sys::{DatagramOptions, Socket, StreamOptions, monotonic, utc};
+use taut_sys::{Address, DatagramOptions, Socket, StreamOptions, monotonic, utc};
 use taut_testkit::until;
 use taut_venue::{FeedOutput, VenueSockets};
 
 use super::*;
 
-const DEADLINE: Nanos = Nanos::from_secs(60);
+const DEADLINE: Duration = Duration::from_secs(120);
 /// Orders of a run.
-const ORDERS: u64 = 30;
+const ORDERS: u64 = 12;
 /// How long the venue sleeps at the most when nobody says anything.
 const WAIT: Nanos = Nanos::from_millis(2);
 const HABITS: Habits = Habits { seed: 5, listing: LISTINGS[0], has_checksums: true };

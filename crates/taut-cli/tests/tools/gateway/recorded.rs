@@ -153,7 +153,8 @@ fn orders_stand_in_the_recording_and_are_taken_up_from_there() {
     gateway.kill();
     let (later, later_as_of) = shown();
     assert!(home.join("0000000001.journal").exists() && later_as_of > as_of);
-    assert!(later.to_string() > highest.to_string(), "{highest} {later}");
+    let [highest, later] = [highest, later].map(|it| it.to_string());
+    assert!(later > highest, "{highest} {later}");
     drop(strategy);
 }
 

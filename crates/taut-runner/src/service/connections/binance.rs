@@ -237,11 +237,11 @@ impl BinanceKeys {
     }
 
     /// Orders over the WebSocket API.
-    pub(super) fn over_api(
+    pub(super) fn over_api<F>(
         &self,
         file: &GatewayFile,
-        market_data: MarketData<BinanceFeeds>,
-    ) -> Result<Connections<BinanceFeeds, BinanceWs>, RunnerError> {
+        market_data: MarketData<F>,
+    ) -> Result<Connections<F, BinanceWs>, RunnerError> {
         let at = web_socket("binance.api", self.api(), self.address, self.ca.as_deref())?;
         let route = OrderRoute {
             address: at.found.first,
@@ -258,11 +258,11 @@ impl BinanceKeys {
     }
 
     /// Orders over FIX, and questions over the WebSocket API.
-    pub(super) fn over_fix(
+    pub(super) fn over_fix<F>(
         &self,
         file: &GatewayFile,
-        market_data: MarketData<BinanceFeeds>,
-    ) -> Result<Connections<BinanceFeeds, BinanceFix>, RunnerError> {
+        market_data: MarketData<F>,
+    ) -> Result<Connections<F, BinanceFix>, RunnerError> {
         let at = web_socket("binance.api", self.api(), self.address, self.ca.as_deref())?;
         let found = look_up("binance.fix", &self.fix)?;
         let name = self.fix.rsplit_once(':').map_or(self.fix.as_str(), |(host, _)| host);
