@@ -43,8 +43,9 @@ pub struct DoorConfig {
     pub connections_max: usize,
     /// How long an HTTP connection may stay without a request; a newcomer ends it sooner.
     pub idle_timeout: Nanos,
-    /// What a client may leave unread beside what the loop has taken of it. Who leaves more is cut off: on a WebSocket with close code
-    /// 1008 behind what it was sent, as a gap would be worse than the end.
+    /// What a client may leave unread beside what the loop has taken of it. Who leaves more is cut
+    /// off: on a WebSocket with close code 1008 behind what it was sent, as a gap would be worse
+    /// than the end.
     pub unread_bytes_max: usize,
     /// What waits for all clients together, and the messages that have not come whole. Over it, who
     /// has most of it is cut off.

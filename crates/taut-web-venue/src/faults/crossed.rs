@@ -38,11 +38,17 @@ mod tests {
         for (was, is) in [
             (
                 r#"{"e":"depthUpdate","b":[],"a":[["43000.50","2"]]}"#,
-                r#"{"e":"depthUpdate","b":[["86000.00000000","1.00000000"]],"a":[["43000.50","2"]]}"#,
+                concat!(
+                    r#"{"e":"depthUpdate","b":[["86000.00000000","1.00000000"]],"#,
+                    r#""a":[["43000.50","2"]]}"#
+                ),
             ),
             (
                 r#"{"channel":"book.A.raw","type":"change","bids":[["delete",0.5,0]],"asks":[]}"#,
-                r#"{"channel":"book.A.raw","type":"change","bids":[["new",1.0,1000000.0],["delete",0.5,0]],"asks":[]}"#,
+                concat!(
+                    r#"{"channel":"book.A.raw","type":"change","#,
+                    r#""bids":[["new",1.0,1000000.0],["delete",0.5,0]],"asks":[]}"#
+                ),
             ),
         ] {
             assert_eq!(crossed(was).as_deref(), Some(is));
