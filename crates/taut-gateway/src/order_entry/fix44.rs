@@ -69,6 +69,7 @@ impl Fix44 {
 }
 
 impl OrderHandler for Fix44 {
+    #[inline]
     fn capabilities(&self) -> Capabilities {
         Capabilities {
             framing: Framing::Stream,
