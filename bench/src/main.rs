@@ -14,6 +14,7 @@ mod load;
 mod log;
 mod ping_pong;
 mod timing;
+mod venue;
 mod ws;
 
 use clap::Parser;
@@ -39,6 +40,8 @@ enum Bench {
     LoopClient(event_loop::client::Arguments),
     /// Run both over rates, connections and peers, turn by turn, and write the table and a plot.
     LoopMatrix(event_loop::matrix::Arguments),
+    /// A venue with and without a journal, from an order to its answer.
+    Venue(venue::Arguments),
     /// A text over WebSocket: frames, and round trips over loopback TCP.
     Ws(ws::Arguments),
 }
@@ -53,6 +56,7 @@ fn main() -> std::process::ExitCode {
         Bench::LoopServer(arguments) => event_loop::server::run(&arguments),
         Bench::LoopClient(arguments) => event_loop::client::run(&arguments),
         Bench::LoopMatrix(arguments) => event_loop::matrix::run(&arguments),
+        Bench::Venue(arguments) => venue::run(&arguments),
         Bench::Ws(arguments) => ws::run(&arguments),
     };
     Failure::exit_code("taut-bench", measured)

@@ -4,13 +4,18 @@
 
 use libfuzzer_sys::fuzz_target;
 use taut_types::Nanos;
-use taut_ws::{ClientRequest, Connection, Event, Seed, State, WsConfig, WsUrl};
+use taut_ws::{ClientRequest, Connection, Deflate, Event, Seed, State, WsConfig, WsUrl};
 
 const NOW: Nanos = Nanos(1_000_000_000);
 
 fn connection(choice: u8) -> Connection {
-    let config =
-        WsConfig { message_bytes_max: 1 << 14, send_bytes_max: 1 << 14, ..WsConfig::default() };
+    let deflate = (choice & 16 != 0).then(Deflate::default);
+    let config = WsConfig {
+        message_bytes_max: 1 << 14,
+        send_bytes_max: 1 << 14,
+        deflate,
+        ..WsConfig::default()
+    };
     let url = WsUrl::parse("ws://a.test/x").expect("a URL");
     let request = ClientRequest::new(&url).protocol("one").expect("a token");
     let client = Connection::client(&config, &request, Seed::new([7; 16]), NOW);
@@ -57,8 +62,10 @@ fuzz_target!(|data: &[u8]| {
             }
         }
         assert!(at <= piece.len());
-        // Head and messages, both ways.
-        assert!(end.memory_bytes() <= (1 << 14) + (1 << 15));
+        // Head and messages, both ways, and compression.
+        let deflate = Deflate::RECEIVING_BYTES_MAX + Deflate::default().sending_bytes_max(15);
+        let deflate = if *choice & 16 == 0 { 0 } else { deflate };
+        assert!(end.memory_bytes() <= (1 << 14) + (1 << 15) + deflate);
     }
     assert_eq!(is_over, end.state() == State::Closed);
     assert!(end.poll_transmit().len() < (1 << 14) + 400);

@@ -6,7 +6,7 @@ use libfuzzer_sys::fuzz_target;
 use taut_types::Nanos;
 use taut_zmtp::{
     Account, ConnectionConfig, Publisher, PublisherConfig, SEED_BYTES, SecretKey, Security, Seed,
-    SocketType, Subscriber, SubscriberEvent,
+    Socket, SocketConfig, SocketType, Subscriber, SubscriberEvent,
 };
 
 const NOW: Nanos = Nanos(1_000_000_000);
@@ -107,7 +107,59 @@ fn subscribe(choice: u8, bytes: &[u8]) {
     subscriber.handle_timeout(Nanos(NOW.0 * 100));
 }
 
+/// A socket that exchanges messages: what it hears it says again, as far as its rules let it.
+fn exchange(choice: u8, bytes: &[u8]) {
+    let (socket_type, peer): (_, &[u8]) = match choice >> 2 & 7 {
+        0 | 1 => (SocketType::Rep, b"REQ"),
+        2 => (SocketType::Req, b"REP"),
+        3 | 4 => (SocketType::Router, b"DEALER"),
+        5 => (SocketType::Dealer, b"ROUTER"),
+        6 => (SocketType::Pull, b"PUSH"),
+        _ => (SocketType::Pair, b"PAIR"),
+    };
+    let mut config = SocketConfig::new(socket_type);
+    config.connection.security = security(choice, true);
+    config.connection.frame_bytes_max = 4_096;
+    config.queue_bytes_max = 8_192;
+    (config.correlates_req, config.is_req_relaxed) = (choice & 32 != 0, choice & 32 != 0);
+    let mut socket = Socket::new(config, 7).expect("a socket");
+    let link = socket.add(NOW, Seed::new([7; SEED_BYTES]), None).expect("a link");
+    if choice & 2 == 0 {
+        let length = [0, 0, 0, peer.len() as u8];
+        let body = [b"\x05READY\x0bSocket-Type", &length[..], peer].concat();
+        let ready = [&[4, body.len() as u8][..], &body].concat();
+        for known in [HANDSHAKE[0], HANDSHAKE[1], &ready] {
+            socket.handle_bytes(link, NOW, known);
+        }
+        assert_eq!(socket.established_count(), 1);
+        let _ = socket.send(&[b"?"]);
+    }
+    feed(bytes, |piece| {
+        let consumed = if socket.wants_bytes(link) {
+            socket.handle_bytes(link, NOW, piece).consumed
+        } else {
+            0
+        };
+        let said = socket.receive().ok().flatten().map(|message| {
+            let parts = message.routing_id().into_iter().chain(message.parts());
+            parts.map(<[u8]>::to_vec).collect::<Vec<_>>()
+        });
+        if let Some(said) = said {
+            let parts: Vec<&[u8]> = said.iter().map(Vec::as_slice).collect();
+            let _ = socket.send(&parts);
+        }
+        consumed
+    });
+    assert!(socket.poll_transmit(link).len() < 16_384 + 3 * bytes.len());
+    socket.remove(link);
+    while let Ok(Some(_)) = socket.receive() {}
+    socket.handle_timeout(Nanos(NOW.0 * 100));
+}
+
 fuzz_target!(|data: &[u8]| {
     let Some((choice, bytes)) = data.split_first() else { return };
+    if choice & 64 != 0 {
+        return exchange(*choice, bytes);
+    }
     if choice & 4 == 0 { publish(*choice, bytes) } else { subscribe(*choice, bytes) }
 });

@@ -2,8 +2,8 @@
 # Autobahn's test suite against taut's WebSocket, both roles: `tests/autobahn/run.sh [CASES...]`.
 #
 # Its fuzzing client plays every case against `taut ws echo`, its fuzzing server against
-# `taut ws autobahn`. A case must end OK, NON-STRICT or INFORMATIONAL, and so must its close;
-# 12.* and 13.* are permessage-deflate, which is not there: they count as unimplemented.
+# `taut ws autobahn`. A case must end OK, NON-STRICT or INFORMATIONAL, and so must its close. 12.*
+# and 13.* are permessage-deflate: both of ours run with `--compress`.
 #
 # It needs a binary (TAUT, else target/release/taut), Python 2.7 (TAUT_PYTHON2, else python2.7) and,
 # the first time, a network: the suite is Python 2 code from PyPI. CASES are patterns as `1.*`;
@@ -14,6 +14,9 @@ cd "$(dirname "$0")/../.."
 taut=${TAUT:-target/release/taut}
 python2=${TAUT_PYTHON2:-python2.7}
 home=${CARGO_TARGET_DIR:-target}/autobahn
+# pip builds within other folders: a relative one is lost there.
+mkdir -p "$home"
+home=$(cd "$home" && pwd)
 wstest=$home/venv/bin/wstest
 
 if ! "$python2" --version >/dev/null 2>&1; then
@@ -21,10 +24,9 @@ if ! "$python2" --version >/dev/null 2>&1; then
     exit 0
 fi
 if [[ ! -x $taut ]]; then
-    echo "autobahn: no $taut; build it with \`cargo build --release\`, or name one with TAUT" >&2
+    echo "autobahn: no $taut; build it with \`cargo build --release --features full\`, or name one with TAUT" >&2
     exit 2
 fi
-mkdir -p "$home"
 if [[ ! -x $wstest ]]; then
     PYTHONUSERBASE=$home/base "$python2" -m pip install -q --user virtualenv==20.15.1
     PYTHONUSERBASE=$home/base "$python2" -m virtualenv -q "$home/venv"
@@ -36,7 +38,7 @@ if (($# > 0)); then
     cases=$(printf '"%s",' "$@")
     cases=${cases%,}
 fi
-reports=$(cd "$home" && pwd)
+reports=$home
 rm -rf "$reports/server" "$reports/client"
 children=()
 trap 'kill "${children[@]}" 2>/dev/null || true; wait' EXIT
@@ -52,7 +54,7 @@ await() {
 }
 
 # Our server under test.
-"$taut" ws echo --listen 127.0.0.1:0 >"$reports/echo.out" 2>"$reports/echo.err" &
+"$taut" ws echo --listen 127.0.0.1:0 --compress >"$reports/echo.out" 2>"$reports/echo.err" &
 children+=($!)
 for _ in $(seq 100); do
     [[ -s $reports/echo.out ]] && break
@@ -74,6 +76,6 @@ printf '{"url": "ws://127.0.0.1:%s", "outdir": "%s/client", "cases": [%s],
     >"$reports/fuzzingserver.log" 2>&1 &
 children+=($!)
 await "$port"
-"$taut" ws autobahn --url "ws://127.0.0.1:$port" --agent taut
+"$taut" ws autobahn --url "ws://127.0.0.1:$port" --agent taut --compress
 
 "$python2" tests/autobahn/judge.py "$reports/server/index.json" "$reports/client/index.json"

@@ -7,6 +7,9 @@ use taut_io::IoError;
 use taut_ipc::IpcError;
 use taut_ring::RingError;
 use taut_sys::SysError;
+use taut_zmtp::ZmtpError;
+
+use crate::uri::UriError;
 
 /// Why a channel cannot be opened.
 #[derive(Debug)]
@@ -18,6 +21,10 @@ pub enum ChannelError {
     Aeron(AeronError),
     /// The ring's memory is not what it should be.
     Ring(RingError),
+    /// A socket's settings are none.
+    Zmtp(ZmtpError),
+    /// A socket's place is none.
+    Place(UriError),
     /// A system call failed.
     System(SysError),
     /// The loop has no room for it.
@@ -83,6 +90,8 @@ impl fmt::Display for ChannelError {
             }
             Self::Aeron(error) => write!(f, "aeron:udp: {error}"),
             Self::Ring(error) => write!(f, "ring: {error}"),
+            Self::Zmtp(error) => error.fmt(f),
+            Self::Place(error) => error.fmt(f),
             Self::System(error) => error.fmt(f),
             Self::Loop(error) => write!(f, "the loop: {error}"),
             Self::Io { what, error } => write!(f, "{what}: {error}"),

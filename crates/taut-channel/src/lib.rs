@@ -38,6 +38,9 @@
 //! all. A ZMTP publication may keep the last message of each topic for those who come later
 //! (`?cache=N`, N topics).
 //!
+//! [`ZmtpSocket`] is what is no channel, for it has no direction: ZeroMQ's REQ, REP, DEALER, ROUTER
+//! and PAIR, and PUSH and PULL besides, at any number of places.
+//!
 //! [`Publication::spy`] looks on within the process ([`Publication::tethered_spy`] is waited for),
 //! and [`SharedPublication`] lets several threads publish into one session. [`Relay`] takes one
 //! channel into another, on a thread of its own where you want one. [`Waiter`] waits by a strategy
@@ -71,6 +74,7 @@ mod unconsumed;
 mod uri;
 mod waiter;
 mod zmtp;
+mod zmtp_socket;
 
 pub use counters::{Counters, SubscriberCounters};
 pub use driver::Opening;
@@ -92,3 +96,5 @@ pub use uri::{
     ZmtpEnd, ZmtpUri,
 };
 pub use waiter::Waiter;
+pub use zmtp::ZmtpSocketEnd;
+pub use zmtp_socket::ZmtpSocket;

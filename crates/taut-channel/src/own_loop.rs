@@ -36,6 +36,11 @@ impl OwnLoop {
         Self::of(0)
     }
 
+    /// For a socket with so many peers, and some places that it is at.
+    pub(crate) fn of_peers(peers_max: usize) -> Result<Self, ChannelError> {
+        Self::of(peers_max + 64)
+    }
+
     fn of(sources_max: usize) -> Result<Self, ChannelError> {
         // Drivers keep what waits to be sent themselves, and their deadlines are told.
         let config = LoopConfig {

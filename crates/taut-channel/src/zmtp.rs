@@ -8,10 +8,12 @@
 mod publication;
 mod secrets;
 mod settings;
+mod socket;
 mod streams;
 mod subscription;
 mod transport;
 mod wire;
 
 pub(crate) use publication::ZmtpPublication;
+pub use socket::ZmtpSocketEnd;
 pub(crate) use subscription::ZmtpSubscription;

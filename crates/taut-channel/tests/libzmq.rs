@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 
-use taut_channel::{Event, OfferError, Opening, Publication, Subscription};
+use taut_channel::{Event, OfferError, Opening, Publication, Subscription, ZmtpSocket};
 use taut_sys::monotonic;
 use taut_types::Nanos;
+use taut_zmtp::{SocketConfig, SocketType};
 
 const SIZES: [usize; 9] = [0, 1, 70, 253, 255, 256, 300, 65_536, 200_000];
 const COUNT: u32 = 60;
@@ -362,11 +363,116 @@ fn curve(program: &[String]) {
     }
 }
 
+/// The parts of a message.
+fn parts_of(number: u32) -> Vec<Vec<u8>> {
+    let (topic, body, two) = message(number);
+    if two { vec![topic, body] } else { vec![[topic, body].concat()] }
+}
+
+fn socket(socket_type: SocketType) -> ZmtpSocket {
+    ZmtpSocket::new(SocketConfig::new(socket_type), &opening()).expect("a socket")
+}
+
+/// Sends each message and hears it again.
+fn ask(ours: &mut ZmtpSocket, router: Option<&[u8]>) {
+    for number in 0..COUNT {
+        let message = parts_of(number);
+        let parts: Vec<&[u8]> =
+            router.into_iter().chain(message.iter().map(Vec::as_slice)).collect();
+        until("room", |now| {
+            ours.work(now);
+            ours.peer_count() > 0 && ours.send(now, &parts).is_ok()
+        });
+        until("the echo", |now| {
+            let Some(echo) = ours.receive(now).expect("its turn") else { return false };
+            assert!(echo.parts().eq(message.iter().map(Vec::as_slice)), "message {number}");
+            assert_eq!(echo.routing_id(), router);
+            true
+        });
+    }
+}
+
+/// Sends whatever comes back to who sent it, until the peer has heard all of it.
+fn echo(ours: &mut ZmtpSocket, peer: &Peer) {
+    let mut printed = Vec::new();
+    until("what the peer got", |now| {
+        let came = ours.receive(now).expect("its turn").map(|message| {
+            let parts = message.routing_id().into_iter().chain(message.parts());
+            parts.map(<[u8]>::to_vec).collect::<Vec<_>>()
+        });
+        if let Some(came) = came {
+            let parts: Vec<&[u8]> = came.iter().map(Vec::as_slice).collect();
+            ours.send(now, &parts).expect("room");
+        }
+        printed.extend(peer.output.try_iter());
+        printed.len() >= COUNT as usize
+    });
+    assert!(printed.iter().eq((0..COUNT).map(line).collect::<Vec<_>>().iter()));
+}
+
+/// Questions and answers, both ways, over TCP, Unix sockets and CURVE.
+fn exchange(program: &[String]) {
+    let start = |arguments: &[&str]| Peer::start(program, arguments);
+    let unix = std::env::temp_dir().join(format!("taut-zmqx-{}", taut_sys::process_id()));
+    let unix = format!("ipc://{}", unix.display());
+    for (ours, theirs) in [
+        (SocketType::Req, "rep"),
+        (SocketType::Req, "router"),
+        (SocketType::Dealer, "router"),
+        (SocketType::Pair, "pair"),
+    ] {
+        for place in ["tcp://127.0.0.1:*", &unix] {
+            let peer = start(&[theirs, "bind", place]);
+            let mut ours = socket(ours);
+            ours.connect(monotonic(), &peer.at).expect("a place");
+            ask(&mut ours, None);
+        }
+    }
+    let mut ours = socket(SocketType::Router);
+    let at = ours.bind(monotonic(), "tcp://127.0.0.1:0").expect("a port").expect("an address");
+    let _peer = start(&["pair", "connect", &format!("tcp://{at}")]);
+    let _peer = start(&["router", "connect", &format!("tcp://{at}"), "name=theirs"]);
+    // A ROUTER's echo goes back to who sent it: to us, by the name that it gave us.
+    ask(&mut ours, Some(b"theirs"));
+    for (ours, theirs) in [
+        (SocketType::Rep, "req"),
+        (SocketType::Router, "req"),
+        (SocketType::Router, "dealer"),
+        (SocketType::Dealer, "dealer"),
+    ] {
+        let mut ours = socket(ours);
+        let at = ours.bind(monotonic(), "tcp://127.0.0.1:0").expect("a port").expect("it");
+        let peer = start(&[theirs, "connect", &format!("tcp://{at}")]);
+        echo(&mut ours, &peer);
+    }
+    let [server, server_secret] = SERVER;
+    let [client, client_secret] = CLIENT;
+    let of_server = file("xserver", &format!("secret-key={server_secret}\nclient-key={client}"));
+    let of_client = file("xclient", &format!("secret-key={client_secret}\nserver-key={server}"));
+    let mut ours = socket(SocketType::Rep);
+    let at = ours.bind(monotonic(), &format!("tcp://127.0.0.1:0?curve={of_server}"));
+    let at = format!("tcp://{}", at.expect("a port").expect("an address"));
+    let (secret, public) = (format!("secret={client_secret}"), format!("public={client}"));
+    let peer = start(&["req", "connect", &at, &secret, &public, &format!("server-key={server}")]);
+    echo(&mut ours, &peer);
+    let (secret, public) = (format!("secret={server_secret}"), format!("public={server}"));
+    let peer = start(&["router", "bind", "tcp://127.0.0.1:*", &secret, &public]);
+    let mut ours = socket(SocketType::Dealer);
+    ours.connect(monotonic(), &format!("{}?curve={of_client}", peer.at)).expect("a place");
+    ask(&mut ours, None);
+    for file in [of_server, of_client] {
+        let _ = std::fs::remove_file(file);
+    }
+}
+
 #[test]
 fn talks_to_libzmq_both_ways_with_every_pattern_and_mechanism() {
     for (name, program) in peers() {
         println!("{name}: {}", program.join(" "));
         talk_to(&program);
+        if name == "pyzmq" {
+            exchange(&program);
+        }
         if name == "libzmq" {
             let _ = std::fs::remove_file(&program[0]);
         }

@@ -17,6 +17,11 @@ pub struct ConfigFile {
 }
 
 impl ConfigFile {
+    /// Whether it is named.
+    pub const fn is_named(&self) -> bool {
+        self.config.is_some()
+    }
+
     /// The file, which must be named.
     pub fn path(&self, process: &str) -> Result<&Path, Failure> {
         self.config.as_deref().ok_or_else(|| {

@@ -23,6 +23,13 @@ pub struct LogArguments {
     log: Option<LogFormat>,
 }
 
+impl LogArguments {
+    /// Whether anything is said about it.
+    pub const fn is_given(&self) -> bool {
+        self.log.is_some()
+    }
+}
+
 /// A way to write messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum LogFormat {

@@ -26,7 +26,6 @@ use crate::terminal;
 /// FIX 4.4 for orders, market data by multicast on loopback, and a crowd that trades; or the same
 /// exchange with the web interface of a venue that clients know. It ends at Ctrl-C.
 #[derive(Args, Clone, Debug)]
-#[command(args_conflicts_with_subcommands = true)]
 pub struct Venue {
     #[command(flatten)]
     config: ConfigFile,
@@ -35,7 +34,8 @@ pub struct Venue {
     dialect: Dialect,
     /// What goes wrong on purpose, of a thousand messages or requests: `disconnect=1,drop=5,
     /// duplicate=5,reorder=5,mute=1,sequence=5,reject=5,rate-limit=1,unknown=5,expire=1,stall=1,
-    /// strange=5,delay=20,skew=500,seed=7` (delay and skew in ms), or `maintenance`
+    /// strange=5,torn=1,cross=1,stale=5,delay=20,skew=500,seed=7` (delay and skew in ms), and
+    /// `maintenance`, `restart`, `delist`, `retick`
     #[arg(long, value_name = "FAULTS", requires = "config")]
     fault: Option<String>,
     /// Run this program with its arguments, and end with it: it finds the venue at the real one's
@@ -130,6 +130,24 @@ impl Dialect {
 }
 
 impl Venue {
+    /// That what a venue runs by is not given to a verb, which runs none: `--as` alone goes with
+    /// both.
+    fn check_verb(&self) -> Result<(), Failure> {
+        let options = [
+            (self.config.is_named(), "--config"),
+            (self.fault.is_some(), "--fault"),
+            (!self.captive.is_empty(), "--captive"),
+            (self.log.is_given(), "--log"),
+        ];
+        match options.into_iter().find(|(is_given, _)| *is_given) {
+            Some((_, name)) if self.verb.is_some() => Err(Failure::Usage(format!(
+                "{name} is for running a venue: `taut venue --config FILE`; a verb takes its own \
+                 options, and --as"
+            ))),
+            _ => Ok(()),
+        }
+    }
+
     /// The program that finds it in the place of the real one.
     fn captive(&self) -> Option<Captive> {
         let mut captive = Captive::new(self.captive.clone());
@@ -148,6 +166,7 @@ const fn code(ended: u8) -> Result<(), Failure> {
 
 /// Runs it.
 pub fn run(venue: &Venue) -> Result<(), Failure> {
+    venue.check_verb()?;
     match &venue.verb {
         Some(Verb::Faults { name, faults }) => return show_faults(name, faults.as_deref()),
         Some(Verb::State { name, json }) => {

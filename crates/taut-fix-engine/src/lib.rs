@@ -81,7 +81,8 @@ pub use schedule::{Days, Period, Schedule};
 pub use session_hooks::SessionHooks;
 pub use session_store::SessionStore;
 pub use settings::{
-    Credentials, SAMPLE, SessionSettings, Settings, SettingsError, TlsSettings, import_quickfix,
+    Credentials, SAMPLE, SessionSettings, Settings, SettingsError, TlsNames, TlsSettings,
+    import_quickfix,
 };
 pub use taut_fix::Received;
 pub use throttle::LogonThrottle;

@@ -12,7 +12,7 @@ pub use credentials::Credentials;
 pub use error::SettingsError;
 pub use import::import_quickfix;
 pub use session::SessionSettings;
-pub use tls::TlsSettings;
+pub use tls::{TlsNames, TlsSettings};
 
 use std::path::Path;
 

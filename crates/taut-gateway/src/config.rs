@@ -172,7 +172,7 @@ pub struct SessionSettings {
     /// What its bytes go through: as the venue's [order handler](crate::OrderHandler) asks for.
     pub transport: Transport,
     /// Where questions about orders are asked: for an
-    /// [order handler](crate::OrderHandler::ASKS_BESIDE) that does not ask where it trades.
+    /// [order handler](crate::OrderHandler::asks_beside) that does not ask where it trades.
     pub beside: Option<SecondConnection>,
     /// What our Logon carries beyond the session's own fields.
     pub credentials: Option<Credentials>,

@@ -18,6 +18,8 @@ pub enum GatewayError {
     Unreachable(IoError),
     /// The venue's order entry wants messages and the settings a stream, or the other way round.
     Transport,
+    /// The venue's order entry takes shorter names of requests than a gateway gives.
+    RequestNames,
     /// The venue's order entry needs other credentials than there are.
     Credentials,
     /// The venue's name of an instrument is longer than a message can say.
@@ -40,6 +42,12 @@ impl fmt::Display for GatewayError {
             Self::Unreachable(error) => write!(f, "the venue cannot be reached: {error}"),
             Self::Transport => f.write_str(
                 "session.transport: the venue's orders go over a WebSocket, or over none",
+            ),
+            Self::RequestNames => write!(
+                f,
+                "the venue's order entry takes names of requests that are shorter than the {} \
+                 letters of ours: its handler must name them",
+                taut_types::RequestId::TEXT_BYTES
             ),
             Self::Credentials => f.write_str(
                 "session.credentials: not those that the venue's order entry is signed with",

@@ -650,7 +650,7 @@ impl<C: Client, F: FeedHandler, O: Observer, H: OrderHandler> Core<'_, C, F, O, 
     ) -> Result<bool, GatewayError> {
         let Some(mut streams) = self.streams.take() else { return Ok(false) };
         let received = self.clock.now();
-        let taken = streams.handle(io, completion);
+        let taken = streams.handle(io, completion, self.clock.utc_at(received));
         let mut handled = Ok(());
         for (source, frame) in streams.frames() {
             handled = handled.and_then(|()| self.handle_frame(io, received, source, frame));

@@ -86,6 +86,7 @@ pub use message::{
 };
 pub use new_instrument::{AddError, NewInstrument};
 pub use observer::Observer;
+pub use order_entry::any::AnyOrders;
 pub use order_entry::binance::{
     BinanceFix, BinanceOrderSettings, BinanceWs, SelfTrade as BinanceSelfTrade,
 };

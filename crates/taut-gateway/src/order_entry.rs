@@ -3,6 +3,7 @@
 
 mod added;
 mod addresses;
+pub mod any;
 mod balances;
 mod beside;
 pub mod binance;
@@ -57,7 +58,7 @@ use addresses::Addresses;
 use beside::Beside;
 use comparison::{Comparison, PositionComparisons};
 use copies::Copies;
-use handler::{NotSent, OrderHandler, OrderMessage};
+use handler::{Capabilities, NotSent, OrderHandler, OrderMessage};
 use reconcile::Reconcile;
 use waiting::WaitingCancels;
 use what_if::WhatIf;
@@ -159,6 +160,17 @@ pub(crate) struct OrderSession<H> {
 }
 
 impl<H: OrderHandler> OrderSession<H> {
+    /// What the venue's order entry can do.
+    #[inline]
+    pub(crate) fn capabilities(&self) -> Capabilities {
+        self.handler.capabilities()
+    }
+
+    /// Whether the venue is asked what an instrument is before it is traded.
+    pub(crate) fn compares_instruments(&self) -> bool {
+        self.handler.compares_instruments()
+    }
+
     pub(crate) const fn kill_switch(&self) -> &KillSwitch {
         self.risk.kill_switch()
     }
@@ -350,7 +362,7 @@ impl<H: OrderHandler> OrderSession<H> {
     fn write(&mut self, io: &mut Io<impl Kernel>) {
         let written = match (self.stream, &mut self.wire) {
             // A question may be on the second connection.
-            _ if H::ASKS_BESIDE && self.handler.unsent().is_empty() => Ok(()),
+            _ if self.handler.asks_beside() && self.handler.unsent().is_empty() => Ok(()),
             (Some(stream), Wire::Plain) => {
                 io.write(stream, self.handler.unsent(), None).map_err(|_| Gone)
             }

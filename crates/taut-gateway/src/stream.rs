@@ -19,7 +19,7 @@ use taut_fix_engine::BackOff;
 use taut_io::{Completion, Io, Kernel};
 use taut_market_data::{FeedRequest, Source};
 use taut_net::TlsClientConfig;
-use taut_sys::{random_bytes, utc};
+use taut_sys::random_bytes;
 use taut_types::{InstrumentId, Nanos};
 
 use added::Added;
@@ -241,6 +241,7 @@ impl Streams {
         &mut self,
         io: &mut Io<impl Kernel>,
         completion: &Completion<'_>,
+        utc: Nanos,
     ) -> Option<Option<Source>> {
         self.frames.clear();
         let Self { config, ends, added, frames, hot, .. } = self;
@@ -259,19 +260,19 @@ impl Streams {
             }
         }
         let (place, took) = taken?;
-        self.talk(io, place, took);
+        self.talk(io, place, took, utc);
         self.note(io.now(), place);
         let is_over = matches!(took, Took::Ended | Took::Failed);
         Some(if is_over { self.ended(io, place) } else { None })
     }
 
     /// Tells the session, where there is one, what happened on its stream.
-    fn talk(&mut self, io: &mut Io<impl Kernel>, place: usize, took: Took) {
+    fn talk(&mut self, io: &mut Io<impl Kernel>, place: usize, took: Took, utc: Nanos) {
         let Self { session: Some(session), ends, frames, pieces, .. } = self else { return };
         let Some(end) = ends.get_mut(place) else { return };
         let now = io.now();
         if took == Took::Opened {
-            session.opened(now, utc(), random());
+            session.opened(now, utc, random());
         }
         if end.bytes().is_some() {
             std::mem::swap(frames, pieces);

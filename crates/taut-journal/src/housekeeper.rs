@@ -23,6 +23,11 @@ use crate::times::{Place, TimesFile};
 /// The longest entry about orders that is looked into: room for the kinds of later builds.
 const ENTRY_WORDS_MAX: usize = 64;
 
+/// Words of a page.
+const PAGE_WORDS: usize = 4_096 / size_of::<u64>();
+/// After so many turns in which entries came, a page that is not full is written to the disk, too.
+const PAGE_TURNS_MAX: u32 = 50;
+
 /// What a turn found and did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Turn {
@@ -52,6 +57,10 @@ pub struct Housekeeper {
     at: usize,
     /// The word from which on it may not be safe.
     durable_at: usize,
+    /// A word up to which entries were read, with the number of the last one: safe when the pages
+    /// before it are. And how many turns ago that was.
+    mark: (usize, u64),
+    mark_turns: u32,
     /// The one that the writer has or will have next.
     prepared: Option<Arc<Segment>>,
     /// What the entries about orders come to, where there are any, and the number of the last entry.
@@ -90,6 +99,8 @@ impl Housekeeper {
             to_writer,
             at: current.records_at,
             durable_at: current.records_at,
+            mark: (current.records_at, state.as_of),
+            mark_turns: 0,
             current,
             prepared: None,
             durable: state.as_of,
@@ -114,7 +125,7 @@ impl Housekeeper {
         self.times.append(self.noted.try_iter());
         self.read(&mut turn)?;
         if self.settings.durability == Durability::Async && self.durable < self.state.as_of {
-            self.sync()?;
+            self.sync_soon(turn.entries > 0)?;
         }
         turn.durable = self.durable;
         let current = self.current.number;
@@ -194,6 +205,7 @@ impl Housekeeper {
                 self.sync()?;
             }
             (self.at, self.durable_at) = (next.records_at, next.records_at);
+            self.mark = (self.at, self.state.as_of);
             self.current = next;
         }
     }
@@ -232,10 +244,32 @@ impl Housekeeper {
         true
     }
 
+    /// Makes entries safe without the writer in the way: who stores into a page while it is written
+    /// to the disk waits until that is done. The page in work is left out while entries come; it
+    /// waits for a turn without any, or for its last turn.
+    fn sync_soon(&mut self, is_busy: bool) -> Result<(), JournalError> {
+        self.mark_turns += 1;
+        if !is_busy || self.mark_turns >= PAGE_TURNS_MAX {
+            return self.sync();
+        }
+        let whole = self.at - self.at % PAGE_WORDS;
+        if whole > self.durable_at {
+            let done = self.current.sync(self.durable_at..whole);
+            done.map_err(|error| self.shared.fault.set(self.current.number, error))?;
+            self.durable_at = whole;
+        }
+        if whole >= self.mark.0 {
+            self.durable = self.mark.1;
+            (self.mark, self.mark_turns) = ((self.at, self.state.as_of), 0);
+        }
+        Ok(())
+    }
+
     fn sync(&mut self) -> Result<(), JournalError> {
         let done = self.current.sync(self.durable_at..self.at);
         done.map_err(|error| self.shared.fault.set(self.current.number, error))?;
         (self.durable, self.durable_at) = (self.state.as_of, self.at);
+        (self.mark, self.mark_turns) = ((self.at, self.state.as_of), 0);
         Ok(())
     }
 

@@ -7,7 +7,8 @@ use crate::error::JournalError;
 pub enum Durability {
     /// When the kernel likes.
     None,
-    /// Soon: at every [`Housekeeper::turn`](crate::Housekeeper::turn).
+    /// Soon: at a [`Housekeeper::turn`](crate::Housekeeper::turn), of a page that entries come into
+    /// when it is full, or after fifty turns.
     #[default]
     Async,
     /// Before an order leaves: [`Writer::commit`](crate::Writer::commit) takes what an

@@ -18,7 +18,8 @@
 //!
 //! A [`FeedHandler`] is all of a venue's market data: frames of numbered sources go in, books and
 //! events come out, and so does what has to be asked for. [`native::NativeFeed`],
-//! [`binance::BinanceFeed`] and [`deribit::DeribitFeed`] are some. Below the first, [`feed`] has
+//! [`binance::BinanceFeed`] and [`deribit::DeribitFeed`] are some, and [`AnyFeed`] is any but the
+//! first. Below the first, [`feed`] has
 //! two lines, gaps, retransmission and snapshots, for any feed of numbered packets.
 //!
 //! The layouts of SBE messages stand in `schema/*.xml`; the build script generates their codecs
@@ -54,6 +55,7 @@ extern crate alloc;
 extern crate std;
 
 mod amount;
+mod any;
 pub mod binance;
 mod chained;
 pub mod deribit;
@@ -71,6 +73,7 @@ pub mod scan;
 mod statistics;
 mod words;
 
+pub use any::{AnyFeed, AnyFrame};
 pub use chained::{
     ChainConfig, ChainCounters, ChainedBooks, ChainedDecoder, ChainedFeed, ChainedFrame,
     NamedInstrument,

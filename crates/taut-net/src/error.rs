@@ -6,6 +6,7 @@ use taut_io::IoError;
 use taut_sys::SysError;
 
 use crate::certificate::CertificateFault;
+use crate::proxy_fault::ProxyFault;
 
 /// Why a driver did not succeed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,8 +40,51 @@ pub enum NetError {
     NoCommonProtocol,
     /// The peer broke the TLS protocol, or said that we did.
     TlsViolation,
+    /// The text is not `http://host[:port]`, or the user or password of a proxy is none.
+    MalformedProxy,
+    /// The proxy opens no tunnel.
+    Proxy(ProxyFault),
+    /// The server sends us elsewhere, and that is not followed.
+    Redirect(RedirectFault),
     /// The TLS configuration does not hold together: no valid root, a key that does not fit.
     TlsConfig,
+}
+
+/// Why a server's redirection is not followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RedirectFault {
+    /// There were as many as are followed.
+    TooMany {
+        /// So many.
+        limit: u8,
+    },
+    /// It leads from `wss` to `ws`.
+    Downgrade,
+    /// It names no place that a WebSocket can be at.
+    Location,
+    /// It leads to `wss`, and no roots are trusted.
+    NoRoots,
+}
+
+impl fmt::Display for RedirectFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooMany { limit: 0 } => {
+                f.write_str("the server redirects, and no redirections are followed here")
+            }
+            Self::TooMany { limit } => {
+                write!(f, "the server redirects more than {limit} times; is it a circle?")
+            }
+            Self::Downgrade => f.write_str(
+                "the server redirects from wss:// to ws://, which is not followed: what is said \
+                 would be readable on the way",
+            ),
+            Self::Location => f.write_str("the server redirects to what is no WebSocket's URL"),
+            Self::NoRoots => {
+                f.write_str("the server redirects to wss://, and no roots are trusted; name some")
+            }
+        }
+    }
 }
 
 impl From<IoError> for NetError {
@@ -73,6 +117,12 @@ impl fmt::Display for NetError {
             Self::CertificateRefused => f.write_str("the peer refuses our certificate"),
             Self::NoCommonProtocol => f.write_str("no application protocol in common (ALPN)"),
             Self::TlsViolation => f.write_str("the TLS protocol was broken"),
+            Self::MalformedProxy => f.write_str(
+                "not a proxy: http://HOST[:PORT], without a path; user and password stand beside \
+                 it, without control characters, and no colon in the user's name",
+            ),
+            Self::Proxy(fault) => fault.fmt(f),
+            Self::Redirect(fault) => fault.fmt(f),
             Self::TlsConfig => f.write_str("the TLS roots, certificate or key are unusable"),
         }
     }

@@ -7,6 +7,8 @@
 //! | [`Connector`] | a name or an address to a stream, several addresses in turn, one deadline |
 //! | [`TlsStream`] | TLS over a stream, client and server |
 //! | [`WsStream`] | WebSocket over a stream or over TLS, client and server |
+//! | [`WsClient`] | a URL to an open WebSocket: name, proxy, TLS, redirections |
+//! | [`Proxy`] | an HTTP proxy on a client's way |
 //! | [`Wire`] | a server's connection, plain or over TLS, for a protocol of its owner's |
 //! | [`Frames`] | a stream cut into frames |
 //! | [`Feed`], [`FeedSender`] | multicast and unicast datagrams |
@@ -59,6 +61,8 @@ mod feeds;
 mod file;
 mod frames;
 mod multicast;
+mod proxy;
+mod proxy_fault;
 mod resolve;
 mod target;
 pub mod tcp;
@@ -69,14 +73,17 @@ mod ws;
 
 pub use certificate::CertificateFault;
 pub use connect::{Connecting, Connector};
-pub use error::NetError;
+pub use error::{NetError, RedirectFault};
 pub use feeds::{FeedPacket, Feeds};
 pub use file::{FileRead, FileReader};
 pub use frames::{Frames, Framing, LengthPrefix};
 pub use multicast::{Feed, FeedSender};
+pub use proxy::{Proxy, Tunnel};
+pub use proxy_fault::ProxyFault;
 pub use resolve::{Lookup, MARK, Resolution, Resolved, system_lookup};
 pub use target::Target;
 pub use tls::{TlsClientConfig, TlsEvent, TlsServerConfig, TlsStream, system_roots};
 pub use unix::UnixListener;
 pub use wire::{Arrived, Wire};
+pub use ws::client::{WsClient, WsDial};
 pub use ws::{WsEvent, WsStream};

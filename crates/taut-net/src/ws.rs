@@ -26,6 +26,7 @@
 //! Over a plain stream a message that arrived whole and unmasked is lent from the loop's own
 //! buffer. No allocation per message; over TLS, rustls allocates for each record.
 
+pub mod client;
 mod transport;
 
 use taut_io::{Completion, Handle, Io, IoError, Kernel, Operation, TimerId};
@@ -33,6 +34,8 @@ use taut_types::Nanos;
 use taut_ws::{CloseCode, Closed, Connection, Event, Handled, Outbox, State, WsCounters, WsError};
 
 use crate::error::NetError;
+use crate::proxy::Tunnel;
+use crate::proxy_fault::ProxyFault;
 use crate::resolve::MARK;
 use crate::tls::{TlsClientConfig, TlsEvent, TlsServerConfig, TlsStream};
 use crate::ws::transport::Transport;
@@ -89,6 +92,23 @@ impl WsStream {
         Self::start(io, stream, tls, connection)
     }
 
+    /// A client on a stream that is connected to a proxy, which is asked for this tunnel first.
+    ///
+    /// # Errors
+    /// A stale handle, no room for a timer or for the request.
+    pub fn client_through<K: Kernel>(
+        io: &mut Io<K>,
+        stream: Handle,
+        tunnel: Tunnel,
+        tls: Option<(&TlsClientConfig, &str)>,
+        connection: Connection,
+    ) -> Result<Self, NetError> {
+        io.receive(stream)?;
+        io.write(stream, tunnel.request(), None)?;
+        let then = tls.map(|(config, name)| (config.clone(), name.to_owned()));
+        Self::start_on(io, Transport::Tunnel { stream, tunnel, then }, connection)
+    }
+
     /// A server on an accepted stream, with TLS where asked. Answer the client's request when it is
     /// told: one that is left is refused with 500.
     ///
@@ -121,6 +141,14 @@ impl WsStream {
                 Transport::Plain { stream, is_held_up: false }
             }
         };
+        Self::start_on(io, transport, connection)
+    }
+
+    fn start_on<K: Kernel>(
+        io: &mut Io<K>,
+        transport: Transport,
+        connection: Connection,
+    ) -> Result<Self, NetError> {
         let timer = match connection.poll_timeout() {
             Some(due) => Some((io.timer_at(due, MARK)?, due)),
             None => None,
@@ -199,6 +227,11 @@ impl WsStream {
                 if !self.handle_tls(io, completion, application) {
                     return false;
                 }
+            }
+            Completion::Received { stream: at, bytes }
+                if at == stream && matches!(self.transport, Transport::Tunnel { .. }) =>
+            {
+                self.take_tunnel(io, bytes);
             }
             Completion::Received { stream: at, bytes } if at == stream => {
                 self.is_agreed |= take(&mut self.connection, io.now(), bytes, application);
@@ -309,9 +342,39 @@ impl WsStream {
         true
     }
 
+    /// What the proxy answers; then the way to the server begins.
+    fn take_tunnel<K: Kernel>(&mut self, io: &mut Io<K>, bytes: &[u8]) {
+        let Transport::Tunnel { stream, tunnel, then } = &mut self.transport else { return };
+        let stream = *stream;
+        let made = match tunnel.take(bytes) {
+            Ok(false) => return,
+            Err(fault) => Err(NetError::Proxy(fault)),
+            Ok(true) => match then.take() {
+                None => Ok(Transport::Plain { stream, is_held_up: false }),
+                Some((config, name)) => {
+                    let patience = io.now() + TLS_PATIENCE;
+                    let deadline = self.connection.poll_timeout().unwrap_or(patience);
+                    let tls = TlsStream::client(io, stream, &config, &name, deadline);
+                    tls.map(|tls| Transport::Tls { tls: Box::new(tls), is_handshaken: false })
+                }
+            },
+        };
+        match made {
+            Ok(transport) => self.transport = transport,
+            Err(fault) => {
+                self.fault = Some(fault);
+                // A stale handle is closed already.
+                let _ = io.close(stream);
+            }
+        }
+    }
+
     /// The peer sends no more.
     fn ended(&mut self, application: &mut impl FnMut(&mut Outbox, WsEvent<'_>)) {
         self.peer_ended = true;
+        if matches!(self.transport, Transport::Tunnel { .. }) {
+            self.fault.get_or_insert(NetError::Proxy(ProxyFault::Ended));
+        }
         tell(self.connection.handle_end(), application);
     }
 

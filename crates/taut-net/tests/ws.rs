@@ -4,6 +4,8 @@
 
 #[path = "ws/cases.rs"]
 mod cases;
+#[path = "ws/dialled.rs"]
+mod dialled;
 #[path = "ws/rig.rs"]
 mod rig;
 #[path = "shared/rig.rs"]

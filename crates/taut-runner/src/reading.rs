@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use serde::de::DeserializeOwned;
+use toml::de::{DeTable, Deserializer};
 use toml::{Table, Value};
 
 use crate::error::RunnerError;
@@ -34,9 +35,13 @@ pub fn read(text: &str, folder: &Path, overrides: &Table) -> Result<Settings, Ru
     Ok(settings)
 }
 
-/// What a table says.
+/// What a table says. It is read as files are, out of a text: another way of reading would be
+/// compiled for each type of settings once more, which takes seconds.
 pub fn parsed<T: DeserializeOwned>(table: Table) -> Result<T, RunnerError> {
-    Value::Table(table).try_into().map_err(|error| explained(&error))
+    let text = toml::to_string(&table).map_err(|error| RunnerError::run("a table", error))?;
+    // Nobody has written the text: what is wrong is told without its lines.
+    let read = DeTable::parse(&text).and_then(|table| T::deserialize(Deserializer::from(table)));
+    read.map_err(|error| explained(&error))
 }
 
 /// The keys above over those below, table by table.

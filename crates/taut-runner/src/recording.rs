@@ -11,7 +11,8 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use serde::de::{self, DeserializeOwned};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use taut_gateway::{Client, Gateway, Observer, OrderHandler};
 use taut_io::Kernel;
@@ -59,9 +60,24 @@ pub enum What {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RecordedRun {
     /// What the gateway was told.
+    #[serde(deserialize_with = "apart")]
     pub setup: GatewaySetup,
     /// Sockets of a feed of datagrams that it was handed.
     pub feed_sockets: usize,
+}
+
+/// What is recorded as a value, read as everything else is, out of a text: another way of reading
+/// would be compiled for each type of settings once more, which takes seconds.
+///
+/// # Errors
+/// When the value is not of this type.
+pub fn out_of<T: DeserializeOwned>(value: &Value) -> Result<T, serde_json::Error> {
+    serde_json::from_slice(&serde_json::to_vec(value)?)
+}
+
+/// A field of a table whose keys stand among those of another one.
+fn apart<'de, D: Deserializer<'de>, T: DeserializeOwned>(from: D) -> Result<T, D::Error> {
+    out_of(&Value::deserialize(from)?).map_err(de::Error::custom)
 }
 
 /// What whoever runs a gateway has it do.

@@ -6,20 +6,19 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use taut_gateway::Strategy;
 use taut_journal::{Frame, JournalError, RECOVERED, RUN, Reader, State, TURN};
 use taut_sys::{Clock, TickMapping, tape};
 use taut_types::Nanos;
-use toml::Table;
+use toml::{Table, Value};
 
 use crate::build::Build;
 use crate::error::RunnerError;
 use crate::market_rows::{MarketRows, SharedRows};
 use crate::packets::{RunPackets, SharedPackets};
 use crate::reading;
-use crate::recording::{Head, What};
+use crate::recording::{Head, What, out_of};
 use crate::replayed::{Held, Replayed};
 use crate::replaying::{Limits, Replaying};
 use crate::roles::replay;
@@ -78,7 +77,7 @@ impl Recording {
                 None
             }
             What::Gateway(run) => {
-                let run = RecordedGateway::deserialize(&**run).map_err(unread)?;
+                let run: RecordedGateway = out_of(run).map_err(unread)?;
                 held.mode = if run.fused.is_some() { Mode::Fused } else { Mode::Split };
                 held.gateway = Some(run.name().to_owned());
                 Some(run)
@@ -105,7 +104,7 @@ impl Recording {
         let named =
             |what: &dyn fmt::Display| RunnerError::Settings(format!("{}: {what}", file.display()));
         let text = std::fs::read_to_string(file).map_err(|error| named(&error))?;
-        let table: Table = toml::from_str(&text).map_err(|error| named(&error.message()))?;
+        let mut table: Table = toml::from_str(&text).map_err(|error| named(&error.message()))?;
         self.limits = Some(match &self.gateway {
             Some(run) => {
                 let limits = run.limits(table).map_err(|error| named(&error))?;
@@ -116,11 +115,11 @@ impl Recording {
                 if let Some(key) = table.keys().find(|key| !known(key)) {
                     return Err(named(&format_args!("{key}: of a run, [risk] can be another one")));
                 }
-                let risk: RiskSettings = match table.get("risk") {
-                    Some(risk) => risk
-                        .clone()
-                        .try_into()
-                        .map_err(|error: toml::de::Error| named(&error.message()))?,
+                let risk: RiskSettings = match table.remove("risk") {
+                    Some(Value::Table(risk)) => {
+                        reading::parsed(risk).map_err(|error| named(&error))?
+                    }
+                    Some(_) => return Err(named(&"risk must be a table, [risk]")),
                     None => RiskSettings::default(),
                 };
                 Box::new(move |sizes| risk.limits().limits(sizes))

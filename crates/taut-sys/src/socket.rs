@@ -148,6 +148,12 @@ impl Socket {
         self.is_socket
     }
 
+    /// Whether this process is at the other end of a Unix socket: it connected, or listens there.
+    #[must_use]
+    pub fn is_of_this_process(&self) -> bool {
+        sockopt::socket_peercred(&self.fd).is_ok_and(|peer| peer.pid == rustix::process::getpid())
+    }
+
     /// Takes a waiting connection, with its peer's address.
     ///
     /// # Errors

@@ -43,13 +43,16 @@ pub struct DoorConfig {
     pub connections_max: usize,
     /// How long an HTTP connection may stay without a request; a newcomer ends it sooner.
     pub idle_timeout: Nanos,
+    /// What a client may leave unread beside what the loop has taken of it. Who leaves more is cut off: on a WebSocket with close code
+    /// 1008 behind what it was sent, as a gap would be worse than the end.
+    pub unread_bytes_max: usize,
     /// What waits for all clients together, and the messages that have not come whole. Over it, who
     /// has most of it is cut off.
     pub memory_bytes_max: usize,
 }
 
 impl Default for DoorConfig {
-    /// Nowhere, with 512 connections, a minute, and 256 MiB.
+    /// Nowhere, with 512 connections, a minute, 16 MiB, and 256 MiB.
     fn default() -> Self {
         Self {
             plain: Vec::new(),
@@ -59,6 +62,7 @@ impl Default for DoorConfig {
             identity: None,
             connections_max: 512,
             idle_timeout: Nanos::from_secs(60),
+            unread_bytes_max: 16 << 20,
             memory_bytes_max: 256 << 20,
         }
     }
@@ -84,6 +88,8 @@ pub struct Door<F> {
     memory_bytes: usize,
     /// Clients that were closed because all together had too much.
     cut_off: u64,
+    /// Clients that were closed because they read too slowly.
+    too_slow: u64,
 }
 
 /// Something that listens.
@@ -112,6 +118,7 @@ impl<F: Front> Door<F> {
             has_work: false,
             memory_bytes: 0,
             cut_off: 0,
+            too_slow: 0,
         }
     }
 
@@ -145,6 +152,13 @@ impl<F: Front> Door<F> {
         self.cut_off
     }
 
+    /// Clients that were cut off because they left more unread than
+    /// [`DoorConfig::unread_bytes_max`].
+    #[must_use]
+    pub const fn too_slow(&self) -> u64 {
+        self.too_slow
+    }
+
     /// What it speaks.
     #[must_use]
     pub const fn front(&self) -> &F {
@@ -166,7 +180,8 @@ impl<F: Front> Door<F> {
         self.next += 1;
         self.by_stream.insert(stream, connection);
         let is_fix = port.is_fix && self.front.open_fix(self.now, connection);
-        let client = Client::new(wire, if is_fix { Speaks::Fix } else { Speaks::Http });
+        let speaks = if is_fix { Speaks::Fix } else { Speaks::Http };
+        let client = Client::new(wire, speaks, self.config.unread_bytes_max);
         self.connections.insert(connection, client);
     }
 
@@ -189,19 +204,22 @@ impl<F: Front> Door<F> {
     fn send(&mut self, output: Output) {
         match output {
             Output::Text { connection, text } => {
+                let now = self.now.mono;
                 let Some(client) = self.connections.get_mut(&connection) else { return };
-                if let Speaks::WebSocket(socket) = &mut client.speaks
-                    && socket.outbox().text(&text).is_err()
-                {
-                    client.cut_off();
-                }
+                self.too_slow += u64::from(client.say(now, |it| it.text(&text)));
             }
             Output::Message { connection, bytes } => {
+                let now = self.now.mono;
                 let Some(client) = self.connections.get_mut(&connection) else { return };
-                if let Speaks::WebSocket(socket) = &mut client.speaks
-                    && socket.outbox().binary(&bytes).is_err()
-                {
-                    client.cut_off();
+                self.too_slow += u64::from(client.say(now, |it| it.binary(&bytes)));
+            }
+            Output::Torn { connection, whole, at } => {
+                let unsent =
+                    |door: &Self| door.connections.get(&connection).map_or(0, Client::unsent);
+                let before = unsent(self);
+                self.send(*whole);
+                if let Some(client) = self.connections.get_mut(&connection) {
+                    client.tear(before, at);
                 }
             }
             Output::Answer { connection, status, headers, body } => {
@@ -226,7 +244,7 @@ impl<F: Front> Door<F> {
 
     /// Sends what there is room for; whether that let requests in that had come before.
     fn flush<K: Kernel>(&mut self, io: &mut Io<K>) -> bool {
-        let Self { connections, front, config, now, .. } = self;
+        let Self { connections, front, config, now, too_slow, .. } = self;
         let (mut worked, mut memory_bytes) = (false, 0);
         for (&connection, client) in connections.iter_mut() {
             if let Speaks::Fix = client.speaks
@@ -235,7 +253,7 @@ impl<F: Front> Door<F> {
             {
                 client.prove(io);
             }
-            client.flush(io, config.idle_timeout);
+            *too_slow += u64::from(client.flush(io, config.idle_timeout));
             worked |= client.take_waiting(io, *now, connection, front);
             client.memory_bytes = client.count_memory(io);
             memory_bytes += client.memory_bytes;

@@ -1,158 +1,24 @@
 //! Faults on purpose: a venue as it is on a bad day, by a seed.
 
+mod crossed;
 mod muted;
 mod sequence;
+mod stale;
 mod strange;
+mod words;
 
 use std::collections::{BTreeSet, VecDeque};
-use std::fmt;
 
-use serde::{Deserialize, Serialize};
 use taut_book::OrderBook;
 use taut_engine::{Command, Event};
 use taut_fix::Now;
 use taut_types::Nanos;
 use taut_venue::flow::SplitMix64;
 
-use crate::front::{Denied, Front, HttpRequest, Output, Refusal};
+use crate::faults::stale::OldBooks;
+use crate::front::{Denied, Front, HttpRequest, Listing, Output, Refusal};
 
-/// What goes wrong, and how often: of a thousand messages or requests. All zero is a good day.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Faults {
-    /// The same seed and the same messages give the same faults.
-    pub seed: u64,
-    /// Instead of a message, or of what leaves a FIX session at once, the connection ends.
-    pub disconnect: u32,
-    /// A WebSocket message is lost; the answer to an HTTP request is never lost but with its
-    /// connection.
-    pub drop: u32,
-    /// A WebSocket message comes twice.
-    pub duplicate: u32,
-    /// A WebSocket message comes after the next one of its connection, or within 100 ms.
-    pub reorder: u32,
-    /// With a message of a book's channel, in JSON, the channel falls silent on its connection: all
-    /// of it is lost until the client subscribes to it anew.
-    pub mute: u32,
-    /// A message has wrong numbers: `change_id`, `U` and `u`, MsgSeqNum (34).
-    pub sequence: u32,
-    /// Everything is late by up to so many milliseconds, in its order.
-    pub delay: u32,
-    /// A request that trades is refused: the engine is busy.
-    pub reject: u32,
-    /// A request is one too many.
-    pub rate_limit: u32,
-    /// A request over JSON that trades is served, and answered as if nobody knew what became of it.
-    pub unknown: u32,
-    /// The login of a connection is over with a request that needs one, which is refused.
-    pub expire: u32,
-    /// From a message on a WebSocket says nothing more and hears nothing, though it stays open and
-    /// its pings are answered.
-    pub stall: u32,
-    /// A WebSocket text has a field that nobody documented.
-    pub strange: u32,
-    /// The venue's clock is off by up to so many milliseconds, by others from each WebSocket on.
-    pub skew: u32,
-    /// Every request is refused: the venue is in maintenance.
-    pub maintenance: bool,
-}
-
-/// The most of a number that counts milliseconds: an hour.
-const SKEW_MS_MAX: u32 = 3_600_000;
-
-impl Faults {
-    /// Reads `disconnect=1,drop=5,seed=7,maintenance`, or `none`.
-    ///
-    /// # Errors
-    /// The word that is none, and those that are.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let mut faults = Self::default();
-        for word in text.split(',').filter(|word| !word.is_empty()) {
-            if word == "none" {
-                continue;
-            }
-            let (name, value) = word.split_once('=').unwrap_or((word, ""));
-            if name == "maintenance" && value.is_empty() {
-                faults.maintenance = true;
-                continue;
-            }
-            let number: u64 =
-                value.parse().map_err(|_| format!("{word}: {name}=N, a whole number"))?;
-            if name == "seed" {
-                faults.seed = number;
-                continue;
-            }
-            let place = match name {
-                "disconnect" => &mut faults.disconnect,
-                "drop" => &mut faults.drop,
-                "duplicate" => &mut faults.duplicate,
-                "reorder" => &mut faults.reorder,
-                "mute" => &mut faults.mute,
-                "sequence" => &mut faults.sequence,
-                "delay" => &mut faults.delay,
-                "reject" => &mut faults.reject,
-                "rate-limit" => &mut faults.rate_limit,
-                "unknown" => &mut faults.unknown,
-                "expire" => &mut faults.expire,
-                "stall" => &mut faults.stall,
-                "strange" => &mut faults.strange,
-                "skew" => &mut faults.skew,
-                _ => {
-                    return Err(format!(
-                        "{name}: disconnect, drop, duplicate, reorder, mute, sequence, reject, \
-                         rate-limit, unknown, expire, stall, strange (of a thousand), delay, \
-                         skew (ms), seed, maintenance or none"
-                    ));
-                }
-            };
-            let most = match name {
-                "delay" => 60_000,
-                "skew" => SKEW_MS_MAX,
-                _ => 1_000,
-            };
-            *place = u32::try_from(number)
-                .ok()
-                .filter(|it| *it <= most)
-                .ok_or_else(|| format!("{word}: at most {most}"))?;
-        }
-        Ok(faults)
-    }
-}
-
-impl fmt::Display for Faults {
-    /// As [`Faults::parse`] reads them.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { seed, disconnect, drop, duplicate, reorder, mute, .. } = *self;
-        let Self { sequence, delay, reject, rate_limit, maintenance, .. } = *self;
-        let Self { unknown, expire, stall, strange, skew, .. } = *self;
-        if (Self { seed: 0, ..*self }) == Self::default() {
-            return f.write_str("none");
-        }
-        let numbers = [
-            ("disconnect", disconnect),
-            ("drop", drop),
-            ("duplicate", duplicate),
-            ("reorder", reorder),
-            ("mute", mute),
-            ("sequence", sequence),
-            ("delay", delay),
-            ("reject", reject),
-            ("rate-limit", rate_limit),
-            ("unknown", unknown),
-            ("expire", expire),
-            ("stall", stall),
-            ("strange", strange),
-            ("skew", skew),
-        ];
-        for (name, number) in numbers.into_iter().filter(|(_, number)| *number > 0) {
-            write!(f, "{name}={number},")?;
-        }
-        if maintenance {
-            f.write_str("maintenance,")?;
-        }
-        write!(f, "seed={seed}")
-    }
-}
+pub use words::Faults;
 
 /// How long a message waits to be overtaken.
 const OVERTAKEN_WITHIN: Nanos = Nanos::from_millis(100);
@@ -183,6 +49,8 @@ pub struct Faulty<F> {
     muted: BTreeSet<(u64, String)>,
     /// Connections that say and hear nothing more.
     stalled: BTreeSet<u64>,
+    /// Books as they were told the last time.
+    old: OldBooks,
     /// How far the venue's clock is off.
     skew: Nanos,
     now: Nanos,
@@ -197,6 +65,9 @@ impl<F: Front> Faulty<F> {
         if faults.maintenance {
             front.on_maintenance(true);
         }
+        if listing(faults) != Listing::default() {
+            front.on_listing(listing(faults));
+        }
         let random = SplitMix64::new(faults.seed);
         Self {
             front,
@@ -207,6 +78,7 @@ impl<F: Front> Faulty<F> {
             held: None,
             muted: BTreeSet::new(),
             stalled: BTreeSet::new(),
+            old: OldBooks::default(),
             skew: Nanos::ZERO,
             now: Nanos::ZERO,
             injected: 0,
@@ -216,7 +88,18 @@ impl<F: Front> Faulty<F> {
     /// From now on the day is like this.
     pub fn set_faults(&mut self, faults: Faults) {
         if faults.maintenance != self.faults.maintenance {
+            if self.faults.maintenance && self.faults.restart {
+                self.injected += 1;
+                self.front.on_restart();
+            }
             self.front.on_maintenance(faults.maintenance);
+        }
+        if listing(faults) != listing(self.faults) {
+            self.injected += 1;
+            self.front.on_listing(listing(faults));
+        }
+        if faults.skew == 0 {
+            self.skew = Nanos::ZERO;
         }
         self.random = SplitMix64::new(faults.seed);
         self.faults = faults;
@@ -226,6 +109,12 @@ impl<F: Front> Faulty<F> {
     #[must_use]
     pub const fn faults(&self) -> Faults {
         self.faults
+    }
+
+    /// How far the venue's clock is off.
+    #[must_use]
+    pub const fn skew(&self) -> Nanos {
+        self.skew
     }
 
     /// What it stands before.
@@ -288,6 +177,31 @@ impl<F: Front> Faulty<F> {
         if self.happens(self.faults.sequence) { shifted } else { output }
     }
 
+    /// The message, now and then with a bid above every offer.
+    fn crossed(&mut self, output: Output) -> Output {
+        match output {
+            Output::Text { connection, text } if self.faults.cross > 0 => {
+                let crossed = crossed::crossed(&text);
+                let text = match crossed {
+                    Some(crossed) if self.happens(self.faults.cross) => crossed,
+                    _ => text,
+                };
+                Output::Text { connection, text }
+            }
+            other => other,
+        }
+    }
+
+    /// The message, or, where it is a book that was asked for, now and then an older one.
+    fn outdated(&mut self, output: Output) -> Output {
+        let Some(key) = self.old.asked(&output) else { return output };
+        if self.old.has(&key) && self.happens(self.faults.stale) {
+            return self.old.instead_of(&key, output);
+        }
+        self.old.keep(key, &output);
+        output
+    }
+
     /// Whether a message is of a channel that is silent, or falls silent with it.
     fn is_muted(&mut self, output: &Output) -> bool {
         if self.faults.mute == 0 && self.muted.is_empty() {
@@ -308,7 +222,9 @@ impl<F: Front> Faulty<F> {
         if self.is_muted(&output) {
             return;
         }
+        let output = self.outdated(output);
         let output = self.misnumbered(output);
+        let output = self.crossed(output);
         let output = self.estranged(output);
         let due = match self.faults.delay {
             0 => self.now,
@@ -331,12 +247,18 @@ impl<F: Front> Faulty<F> {
                 connection
             }
             Output::Answer { connection, .. } | Output::Bytes { connection, .. } => *connection,
-            Output::Close { connection } => {
+            Output::Close { connection } | Output::Torn { connection, .. } => {
                 self.held.take_if(|held| held.connection == *connection);
                 self.push_late(due, output);
                 return;
             }
         };
+        if self.happens(self.faults.torn) {
+            self.held.take_if(|held| held.connection == connection);
+            let at = self.random.below(u64::MAX);
+            self.push_late(due, Output::Torn { connection, whole: Box::new(output), at });
+            return;
+        }
         let ends = self.happens(self.faults.disconnect);
         let is_message = matches!(output, Output::Text { .. } | Output::Message { .. });
         if is_message && !ends && self.held.is_none() && self.happens(self.faults.reorder) {
@@ -375,6 +297,7 @@ impl<F: Front> Front for Faulty<F> {
         if self.stalled.contains(&connection) {
             return;
         }
+        self.old.text(connection, text);
         if muted::subscribes(text) {
             self.muted.retain(|(on, channel)| *on != connection || !text.contains(&**channel));
         }
@@ -386,6 +309,7 @@ impl<F: Front> Front for Faulty<F> {
     }
 
     fn request(&mut self, now: Now, connection: u64, request: HttpRequest) {
+        self.old.request(connection, &request);
         let now = self.by_its_clock(now);
         match self.json_refusal() {
             None => self.front.request(now, connection, request),
@@ -417,6 +341,7 @@ impl<F: Front> Front for Faulty<F> {
     fn closed(&mut self, now: Now, connection: u64) {
         self.muted.retain(|(on, _)| *on != connection);
         self.stalled.remove(&connection);
+        self.old.closed(connection);
         self.front.closed(self.by_its_clock(now), connection);
     }
 
@@ -462,44 +387,14 @@ impl<F: Front> Front for Faulty<F> {
     }
 }
 
+/// How the first instrument is listed on such a day.
+const fn listing(faults: Faults) -> Listing {
+    Listing { is_delisted: faults.delist, has_larger_step: faults.retick }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn faults_are_read_from_words() {
-        let words = "disconnect=1,drop=2,duplicate=3,reorder=8,mute=14,sequence=9,delay=40,\
-                     reject=5,rate-limit=6,unknown=10,expire=11,stall=12,strange=13,skew=90000,\
-                     seed=7";
-        let read = Faults::parse(words);
-        let expected = Faults {
-            seed: 7,
-            disconnect: 1,
-            drop: 2,
-            duplicate: 3,
-            reorder: 8,
-            mute: 14,
-            sequence: 9,
-            delay: 40,
-            reject: 5,
-            rate_limit: 6,
-            unknown: 10,
-            expire: 11,
-            stall: 12,
-            strange: 13,
-            skew: 90_000,
-            maintenance: false,
-        };
-        assert_eq!(read, Ok(expected));
-        assert_eq!(expected.to_string(), words);
-        assert_eq!(Faults::parse("maintenance").map(|it| it.maintenance), Ok(true));
-        assert_eq!(Faults::parse("none"), Ok(Faults::default()));
-        assert_eq!(Faults { seed: 3, ..Faults::default() }.to_string(), "none");
-        for wrong in ["drop", "drop=x", "drop=1001", "nonsense=1", "maintenance=1", "skew=3600001"]
-        {
-            assert!(Faults::parse(wrong).is_err(), "{wrong}");
-        }
-    }
 
     /// Says what it is given to say.
     #[derive(Debug, Default)]

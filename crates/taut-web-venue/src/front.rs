@@ -77,6 +77,15 @@ pub enum Output {
         /// Whole messages.
         bytes: Vec<u8>,
     },
+    /// Some of the bytes of one of these, and the connection ends.
+    Torn {
+        /// Which one.
+        connection: u64,
+        /// What is not told whole.
+        whole: Box<Self>,
+        /// Any number: where it is torn.
+        at: u64,
+    },
     /// The connection ends when what was sent before has left.
     Close {
         /// Which one.
@@ -91,6 +100,7 @@ impl Output {
             Self::Text { text, .. } => text.len(),
             Self::Answer { body, .. } => body.len(),
             Self::Message { bytes, .. } | Self::Bytes { bytes, .. } => bytes.len(),
+            Self::Torn { whole, .. } => whole.bytes(),
             Self::Close { .. } => 0,
         };
         size_of::<Self>() + content
@@ -110,6 +120,15 @@ pub enum Refusal {
     Unknown,
     /// The login of its connection is over: only requests that need one are refused.
     Expired,
+}
+
+/// How the first instrument is listed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Listing {
+    /// It takes no new order any more, and those that were open are cancelled.
+    pub is_delisted: bool,
+    /// Its price step is twice as large as in the venue's file.
+    pub has_larger_step: bool,
 }
 
 /// Why a WebSocket is not opened: the HTTP answer to its request.
@@ -180,6 +199,13 @@ pub trait Front {
 
     /// The venue's maintenance begins, or is over.
     fn on_maintenance(&mut self, _is_on: bool) {}
+
+    /// The venue was started again: connections end, and ids of changes, updates and trades begin
+    /// again. Orders and what accounts hold stay.
+    fn on_restart(&mut self) {}
+
+    /// The first instrument is listed like this from now on.
+    fn on_listing(&mut self, _listing: Listing) {}
 
     /// When [`Front::on_time`] has something to do.
     fn due(&self) -> Option<Nanos>;

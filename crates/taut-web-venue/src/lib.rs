@@ -34,4 +34,4 @@ pub use binance::settings::{ApiKeySettings, BinanceAccountSettings, SymbolMarket
 pub use deribit::instruments::{Kind, MarketSettings, TickStep};
 pub use door::{Door, DoorConfig};
 pub use faults::{Faults, Faulty};
-pub use front::{Denied, Front, HttpRequest, Output, Refusal};
+pub use front::{Denied, Front, HttpRequest, Listing, Output, Refusal};

@@ -87,7 +87,7 @@ impl<F: Front> Rig<F> {
                 Output::Bytes { connection, bytes } => {
                     self.bytes.entry(connection).or_default().extend(bytes);
                 }
-                Output::Close { connection } => {
+                Output::Close { connection } | Output::Torn { connection, .. } => {
                     self.closed.push(connection);
                     self.front.closed(self.now, connection);
                 }

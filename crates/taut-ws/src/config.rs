@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use taut_types::Nanos;
 
+use crate::deflate::settings::{Deflate, DeflateParameters};
 use crate::error::{Misuse, WsError};
 use crate::head::{is_token, is_value};
 use crate::url::WsUrl;
@@ -36,6 +37,8 @@ pub struct WsConfig {
     pub close_timeout: Nanos,
     /// Without it, a peer that is gone is noticed only when the transport notices it.
     pub keep_alive: Option<KeepAlive>,
+    /// Compression (RFC 7692), where the peer agrees.
+    pub deflate: Option<Deflate>,
 }
 
 /// When to ask whether the peer is there, and when to give it up.
@@ -63,6 +66,7 @@ impl Default for WsConfig {
             handshake_timeout: Nanos::from_secs(10),
             close_timeout: Nanos::from_secs(5),
             keep_alive: Some(KeepAlive::DEFAULT),
+            deflate: None,
         }
     }
 }
@@ -74,6 +78,7 @@ pub struct ClientRequest {
     pub(crate) path: String,
     pub(crate) protocols: Vec<String>,
     pub(crate) headers: Vec<(String, String)>,
+    pub(crate) deflate: Vec<DeflateParameters>,
 }
 
 /// Headers that the handshake writes itself.
@@ -96,6 +101,7 @@ impl ClientRequest {
             path: url.path(),
             protocols: Vec::new(),
             headers: Vec::new(),
+            deflate: Vec::new(),
         }
     }
 
@@ -109,6 +115,35 @@ impl ClientRequest {
         }
         self.protocols.push(String::from(name));
         Ok(self)
+    }
+
+    /// Offers compression with these parameters before those of [`WsConfig::deflate`], which are
+    /// what it falls back on; the best first.
+    ///
+    /// # Errors
+    /// A window that is not 8 to 15 bits.
+    pub fn deflate(mut self, offer: DeflateParameters) -> Result<Self, WsError> {
+        offer.check()?;
+        self.deflate.push(offer);
+        Ok(self)
+    }
+
+    /// The same at the place that a server sends us to. Headers do not go along to another host or
+    /// port, for any of them may be a key (RFC 9110, 15.4); from 80 to 443 of one host they do.
+    #[must_use]
+    pub fn redirected(&self, from: &WsUrl<'_>, to: &WsUrl<'_>) -> Self {
+        let is_secured = (from.port(), to.port()) == (80, 443) && to.is_secure();
+        let is_same =
+            from.host().eq_ignore_ascii_case(to.host()) && (from.port() == to.port() || is_secured);
+        let headers = if is_same { self.headers.clone() } else { Vec::new() };
+        let (host, path) = (String::from(to.authority()), to.path());
+        Self {
+            host,
+            path,
+            headers,
+            protocols: self.protocols.clone(),
+            deflate: self.deflate.clone(),
+        }
     }
 
     /// Adds a header: `Origin`, `Authorization`, whatever a venue asks for.

@@ -23,7 +23,7 @@ pub enum WsError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Violation {
-    /// A reserved bit is set, and no extension was agreed on (5.2).
+    /// A reserved bit is set that no extension gives a meaning in this frame (5.2).
     ReservedBits,
     /// An opcode of 3 to 7 or 11 to 15 (5.2).
     ReservedOpcode,
@@ -51,6 +51,8 @@ pub enum Violation {
     MessageBytes,
     /// A message of more fragments than are accepted here (10.4).
     FragmentCount,
+    /// A compressed message that cannot be inflated (RFC 7692, 7.2.2).
+    Deflate,
 }
 
 impl Violation {
@@ -58,7 +60,7 @@ impl Violation {
     #[must_use]
     pub const fn close_code(self) -> CloseCode {
         match self {
-            Self::Utf8 => CloseCode::INVALID_PAYLOAD,
+            Self::Utf8 | Self::Deflate => CloseCode::INVALID_PAYLOAD,
             Self::MessageBytes | Self::FragmentCount => CloseCode::TOO_BIG,
             _ => CloseCode::PROTOCOL,
         }
@@ -68,7 +70,7 @@ impl Violation {
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
-            Self::ReservedBits => "a frame has reserved bits, and no extension was agreed on",
+            Self::ReservedBits => "a frame has reserved bits that no extension gives a meaning",
             Self::ReservedOpcode => "a frame has a reserved opcode",
             Self::NotMasked => "a client's frame is not masked",
             Self::Masked => "a server's frame is masked",
@@ -82,6 +84,7 @@ impl Violation {
             Self::Utf8 => "a text is not UTF-8",
             Self::MessageBytes => "a message exceeds the limit",
             Self::FragmentCount => "a message has more fragments than the limit",
+            Self::Deflate => "a compressed message cannot be inflated",
         }
     }
 }
@@ -112,7 +115,8 @@ pub enum HandshakeFault {
     Accept,
     /// The server chose a subprotocol that was not offered, or two.
     Subprotocol,
-    /// The server chose an extension, and none was offered.
+    /// The server chose an extension, or parameters of one, that were not offered; or a list of
+    /// extensions is malformed.
     Extension,
 }
 
@@ -143,7 +147,7 @@ impl HandshakeFault {
             Self::Version => "Sec-WebSocket-Version is not 13",
             Self::Accept => "Sec-WebSocket-Accept is not made of our key",
             Self::Subprotocol => "the server chose a subprotocol that was not offered",
-            Self::Extension => "the server chose an extension, and none was offered",
+            Self::Extension => "Sec-WebSocket-Extensions is malformed, or not what was offered",
         }
     }
 }
@@ -176,6 +180,9 @@ pub enum Misuse {
     InsideMessage,
     /// A size of zero.
     Size,
+    /// Compression: a level that is not 1 to 9, a window that is not 8 to 15 bits, an offer of a
+    /// connection whose settings have none.
+    Deflate,
 }
 
 impl core::fmt::Display for WsError {

@@ -9,7 +9,12 @@ pub const HEADER_BYTES_MAX: usize = 14;
 pub const CONTROL_BYTES_MAX: usize = 125;
 
 const FIN: u8 = 0x80;
-const RESERVED: u8 = 0x70;
+/// The bit of permessage-deflate (RFC 7692, 6): the message is compressed.
+const RSV1: u8 = 0x40;
+/// Bits that have no meaning here, when nothing was agreed on.
+pub const RESERVED: u8 = 0x70;
+/// The same, when compression was agreed on.
+pub const RESERVED_BESIDE_DEFLATE: u8 = RESERVED & !RSV1;
 const MASKED: u8 = 0x80;
 const CONTROL: u8 = 0x08;
 
@@ -49,20 +54,28 @@ pub struct FrameHeader {
     pub opcode: Opcode,
     /// The last frame of its message.
     pub is_final: bool,
+    /// The first frame of a compressed message.
+    pub is_compressed: bool,
     pub payload_bytes: u64,
     pub key: Option<[u8; 4]>,
 }
 
 impl FrameHeader {
     /// Reads the header at the start of these bytes, with its length: `None` when more are needed.
-    /// What is wrong is found with the first byte that shows it. `role` is who reads.
+    /// What is wrong is found with the first byte that shows it. `role` is who reads, `reserved`
+    /// the bits that no frame may have.
     ///
     /// # Errors
     /// A rule of 5.1, 5.2 or 5.5 is broken.
     #[inline]
-    pub fn parse(bytes: &[u8], role: Role) -> Result<Option<(Self, usize)>, Violation> {
+    pub fn parse(
+        bytes: &[u8],
+        role: Role,
+        reserved: u8,
+    ) -> Result<Option<(Self, usize)>, Violation> {
         let Some((first, rest)) = bytes.split_first() else { return Ok(None) };
-        let (opcode, is_final) = Self::parse_first(*first)?;
+        let (opcode, is_final) = Self::parse_first(*first, reserved)?;
+        let is_compressed = first & RSV1 != 0;
         let Some((second, rest)) = rest.split_first() else { return Ok(None) };
         let is_masked = second & MASKED != 0;
         match role {
@@ -99,16 +112,20 @@ impl FrameHeader {
         } else {
             (None, 0)
         };
-        let header = Self { opcode, is_final, payload_bytes, key };
+        let header = Self { opcode, is_final, is_compressed, payload_bytes, key };
         Ok(Some((header, 2 + length_bytes + key_bytes)))
     }
 
     #[inline]
-    fn parse_first(first: u8) -> Result<(Opcode, bool), Violation> {
-        if first & RESERVED != 0 {
+    fn parse_first(first: u8, reserved: u8) -> Result<(Opcode, bool), Violation> {
+        if first & reserved != 0 {
             return Err(Violation::ReservedBits);
         }
         let opcode = Opcode::new(first & 0x0f).ok_or(Violation::ReservedOpcode)?;
+        // A message is compressed as a whole: its first frame says so, and no control frame does.
+        if first & RSV1 != 0 && !matches!(opcode, Opcode::Text | Opcode::Binary) {
+            return Err(Violation::ReservedBits);
+        }
         let is_final = first & FIN != 0;
         if opcode.is_control() && !is_final {
             return Err(Violation::ControlFragmented);
@@ -132,7 +149,9 @@ impl FrameHeader {
     pub fn encode(&self) -> ([u8; HEADER_BYTES_MAX], usize) {
         let mut bytes = [0; HEADER_BYTES_MAX];
         let [first, second, rest @ ..] = &mut bytes;
-        *first = self.opcode as u8 | if self.is_final { FIN } else { 0 };
+        *first = self.opcode as u8
+            | if self.is_final { FIN } else { 0 }
+            | if self.is_compressed { RSV1 } else { 0 };
         let masked = if self.key.is_some() { MASKED } else { 0 };
         let after = match self.payload_bytes {
             short @ 0..=125 => {
@@ -165,7 +184,25 @@ mod tests {
     use std::vec::Vec;
 
     fn parse(bytes: &[u8], role: Role) -> Result<Option<(FrameHeader, usize)>, Violation> {
-        FrameHeader::parse(bytes, role)
+        FrameHeader::parse(bytes, role, RESERVED)
+    }
+
+    #[test]
+    fn the_bit_of_compression_is_on_the_first_frame_of_a_message_alone() {
+        for first in 0..=255u8 {
+            let made = FrameHeader::parse(&[first, 1], Role::Client, RESERVED_BESIDE_DEFLATE);
+            let opcode = first & 15;
+            let is_reserved = first & 0x30 != 0 || (first & RSV1 != 0 && !matches!(opcode, 1 | 2));
+            let expected = match opcode {
+                _ if first & 0x30 != 0 => Err(Violation::ReservedBits),
+                3..=7 | 11.. => Err(Violation::ReservedOpcode),
+                _ if is_reserved => Err(Violation::ReservedBits),
+                8.. if first & FIN == 0 => Err(Violation::ControlFragmented),
+                _ => Ok(Some(first & RSV1 != 0)),
+            };
+            let made = made.map(|made| made.map(|(header, _)| header.is_compressed));
+            assert_eq!(made, expected, "{first:#x}");
+        }
     }
 
     #[test]
@@ -225,7 +262,9 @@ mod tests {
             for payload_bytes in [0, 1, 125, 126, 0xffff, 0x1_0000, u64::MAX >> 1] {
                 for key in [None, Some([1, 2, 3, 4])] {
                     for is_final in [true, false] {
-                        let header = FrameHeader { opcode, is_final, payload_bytes, key };
+                        let is_compressed = false;
+                        let header =
+                            FrameHeader { opcode, is_final, is_compressed, payload_bytes, key };
                         if opcode.is_control() && (!is_final || payload_bytes > 125) {
                             continue;
                         }

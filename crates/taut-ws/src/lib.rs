@@ -30,7 +30,7 @@
 //! [`Connection::handle_bytes_mut`] masked ones too, unmasked in place. Else it is joined in a
 //! buffer of [`WsConfig::message_bytes_max`], each byte copied and unmasked in one pass. A driver
 //! keeps no bytes: everything is consumed, wherever it is cut. Nothing allocates once a connection
-//! is built.
+//! is built, but for what compression takes once.
 //!
 //! **Masks** come from a secret [`Seed`], by a keyed function of a counter (10.3), so that a frame
 //! costs no system call.
@@ -43,9 +43,18 @@
 //! at a bounded number of times. A message that is announced longer than the limit closes with 1009
 //! before it comes. Pongs to a peer that does not read are skipped but for the newest.
 //!
-//! **Not here**: extensions. permessage-deflate (RFC 7692) is never offered and never accepted;
-//! a frame with a reserved bit closes with 1002. Redirections and HTTP authentication are the
-//! caller's: it sees the status, the `Location` and the first bytes of the body ([`Refused`]).
+//! **Compression** (permessage-deflate, RFC 7692) is off unless [`WsConfig::deflate`] says how. A
+//! client's offers are tried in order ([`ClientRequest::deflate`]), an answer that is to none of
+//! them ends the handshake. What a compressed message says is bounded as any other's: not a byte
+//! beyond [`WsConfig::message_bytes_max`] is inflated. Each direction takes its memory with its
+//! first compressed message ([`Deflate`]), and allocates nothing after it. A message that stands by
+//! itself and becomes no shorter is sent as it is, and so is one below
+//! [`Deflate::threshold_bytes`]. The receiving window is 32 KiB in any case: a peer that refers
+//! further back than it agreed to is not told apart. Text is checked as it is inflated.
+//!
+//! **Not here**: other extensions; a frame with a reserved bit closes with 1002. Redirections and
+//! HTTP authentication are the caller's: it sees the status, the `Location` and the first bytes of
+//! the body ([`Refused`]).
 #![no_std]
 #![forbid(unsafe_code)]
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -64,10 +73,12 @@ mod close_frame;
 mod config;
 mod connection;
 mod counters;
+mod deflate;
 mod error;
 mod event;
 mod frame;
 mod head;
+mod message;
 mod random;
 mod request;
 mod response;
@@ -81,6 +92,7 @@ pub use connection::machine::Connection;
 pub use connection::outbox::{MessageKind, Outbox};
 pub use connection::table::State;
 pub use counters::WsCounters;
+pub use deflate::settings::{Deflate, DeflateParameters};
 pub use error::{HandshakeFault, Limit, Misuse, Violation, WsError};
 pub use event::{Closed, Event, Handled};
 pub use random::Seed;

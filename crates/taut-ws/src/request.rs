@@ -4,6 +4,8 @@ use alloc::string::String;
 
 use crate::accept::{KEY_BYTES, is_key};
 use crate::config::ClientRequest;
+use crate::deflate::extension::{HEADER, Written};
+use crate::deflate::settings::DeflateParameters;
 use crate::error::HandshakeFault;
 use crate::head::Head;
 
@@ -83,10 +85,18 @@ impl<'a> Request<'a> {
     pub(crate) const fn key(&self) -> &'a str {
         self.key
     }
+
+    pub(crate) const fn head(&self) -> &Head<'a> {
+        &self.head
+    }
 }
 
 /// The request as text. Built once, before the connection starts.
-pub fn write(request: &ClientRequest, key: &[u8; KEY_BYTES]) -> String {
+pub fn write(
+    request: &ClientRequest,
+    offers: &[DeflateParameters],
+    key: &[u8; KEY_BYTES],
+) -> String {
     let mut text = String::with_capacity(512);
     let mut put = |parts: &[&str]| parts.iter().for_each(|part| text.push_str(part));
     put(&["GET ", &request.path, " HTTP/1.1\r\nHost: ", &request.host]);
@@ -96,6 +106,13 @@ pub fn write(request: &ClientRequest, key: &[u8; KEY_BYTES]) -> String {
         put(&[if at == 0 { "Sec-WebSocket-Protocol: " } else { ", " }, protocol]);
     }
     if !request.protocols.is_empty() {
+        put(&["\r\n"]);
+    }
+    for (at, offer) in offers.iter().enumerate() {
+        put(&if at == 0 { [HEADER, ": "] } else { [", ", ""] });
+        put(&Written::offer(offer).parts());
+    }
+    if !offers.is_empty() {
         put(&["\r\n"]);
     }
     for (name, value) in &request.headers {

@@ -1,6 +1,8 @@
 //! The server's half of the opening handshake (RFC 6455, 4.1 and 4.2.2).
 
 use crate::accept::ACCEPT_BYTES;
+use crate::deflate::extension::judge;
+use crate::deflate::settings::DeflateParameters;
 use crate::error::HandshakeFault;
 use crate::head::Head;
 
@@ -8,6 +10,7 @@ use crate::head::Head;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Response<'a> {
     head: Head<'a>,
+    deflate: Option<DeflateParameters>,
 }
 
 impl<'a> Response<'a> {
@@ -15,6 +18,12 @@ impl<'a> Response<'a> {
     #[must_use]
     pub fn protocol(&self) -> Option<&'a str> {
         self.head.once("Sec-WebSocket-Protocol")
+    }
+
+    /// The compression that was agreed on.
+    #[must_use]
+    pub const fn deflate(&self) -> Option<DeflateParameters> {
+        self.deflate
     }
 
     /// The value of a header that is there once.
@@ -56,11 +65,12 @@ pub enum Answer<'a> {
 }
 
 impl<'a> Answer<'a> {
-    /// `offers` says whether a subprotocol was offered.
+    /// `offers` says whether a subprotocol was offered, `deflate` which compressions were.
     pub fn parse(
         bytes: &'a [u8],
         accept: &[u8; ACCEPT_BYTES],
         offers: impl Fn(&str) -> bool,
+        deflate: &[DeflateParameters],
     ) -> Result<Self, HandshakeFault> {
         let head = Head::parse(bytes)?;
         let line = head.start_line().strip_prefix("HTTP/1.1 ").ok_or(HandshakeFault::NotHttp)?;
@@ -87,14 +97,12 @@ impl<'a> Answer<'a> {
         if head.once("Sec-WebSocket-Accept").map(str::as_bytes) != Some(accept) {
             return Err(HandshakeFault::Accept);
         }
-        if head.items("Sec-WebSocket-Extensions").next().is_some() {
-            return Err(HandshakeFault::Extension);
-        }
+        let deflate = judge(&head, deflate)?;
         let mut protocols = head.all("Sec-WebSocket-Protocol");
         if protocols.next().is_some_and(|chosen| !offers(chosen)) || protocols.next().is_some() {
             return Err(HandshakeFault::Subprotocol);
         }
-        Ok(Self::Accepted(Response { head }))
+        Ok(Self::Accepted(Response { head, deflate }))
     }
 }
 

@@ -54,6 +54,43 @@ impl<'a> WsUrl<'a> {
         Ok(Self { is_secure, authority, host, port, path })
     }
 
+    /// Where a `Location` leads from here (RFC 9110, 10.2.2; RFC 3986, 5.2): a URL, its own or with
+    /// what it leaves out taken from this one; `http` and `https` stand for `ws` and `wss`. A
+    /// fragment is left behind. `None` when it has another scheme.
+    #[must_use]
+    pub fn join(&self, location: &str) -> Option<String> {
+        let location = location.split('#').next().unwrap_or("");
+        let scheme = if self.is_secure { "wss" } else { "ws" };
+        let colon = location.find(':');
+        let has_scheme =
+            colon.is_some_and(|at| !location.get(..at).unwrap_or("").contains(['/', '?']));
+        if has_scheme {
+            let (scheme, rest) = location.split_once(':')?;
+            let scheme = match scheme {
+                scheme if scheme.eq_ignore_ascii_case("http") => "ws",
+                scheme if scheme.eq_ignore_ascii_case("https") => "wss",
+                scheme if scheme.eq_ignore_ascii_case("ws") => "ws",
+                scheme if scheme.eq_ignore_ascii_case("wss") => "wss",
+                _ => return None,
+            };
+            return Some([scheme, ":", rest].concat());
+        }
+        if location.starts_with("//") {
+            return Some([scheme, ":", location].concat());
+        }
+        let path = self.path();
+        let (path, _) = path.split_once('?').unwrap_or((&path, ""));
+        let kept = match location {
+            "" => return Some([scheme, "://", self.authority, &self.path()].concat()),
+            location if location.starts_with('/') => "",
+            location if location.starts_with('?') => path,
+            _ => path
+                .rsplit_once('/')
+                .map_or(path, |(folder, _)| path.get(..=folder.len()).unwrap_or(path)),
+        };
+        Some([scheme, "://", self.authority, kept, location].concat())
+    }
+
     /// `wss`.
     #[must_use]
     pub const fn is_secure(&self) -> bool {
@@ -112,6 +149,28 @@ mod tests {
             assert_eq!(parts(text), Ok((is_secure, host, port, String::from(path))), "{text}");
         }
         assert_eq!(WsUrl::parse("ws://[::1]:8080?q").unwrap().authority(), "[::1]:8080");
+    }
+
+    #[test]
+    fn a_location_is_followed_from_where_it_was_said() {
+        let cases = [
+            ("ws://a:8080/x/y?q", "wss://b/z", Some("wss://b/z")),
+            ("ws://a:8080/x/y?q", "https://b:1/z?p#part", Some("wss://b:1/z?p")),
+            ("wss://a/x/y?q", "HTTP://b/", Some("ws://b/")),
+            ("wss://a/x/y?q", "//b/z", Some("wss://b/z")),
+            ("ws://a:8080/x/y?q", "/z?p", Some("ws://a:8080/z?p")),
+            ("ws://a:8080/x/y?q", "z", Some("ws://a:8080/x/z")),
+            ("ws://a:8080", "z:1/é", None),
+            ("ws://a:8080", "./z:1", Some("ws://a:8080/./z:1")),
+            ("ws://a/x/y?q", "?p", Some("ws://a/x/y?p")),
+            ("ws://a/x/y?q", "", Some("ws://a/x/y?q")),
+            ("ws://a/x", "mailto:x@b", None),
+            ("ws://a/x", "file:///etc/passwd", None),
+        ];
+        for (from, location, expected) in cases {
+            let made = WsUrl::parse(from).unwrap().join(location);
+            assert_eq!(made.as_deref(), expected, "{from} {location}");
+        }
     }
 
     #[test]

@@ -60,6 +60,8 @@ pub enum Violation {
     PrefixBytes,
     /// More subscriptions than are accepted.
     SubscriptionCount,
+    /// A routing id (Identity) of more than 255 bytes, or one that begins with a zero.
+    RoutingId,
 }
 
 impl Violation {
@@ -84,6 +86,7 @@ impl Violation {
             Self::Nonce => "an encrypted frame came again, out of order, or is missing",
             Self::PrefixBytes => "a subscription's prefix exceeds the limit",
             Self::SubscriptionCount => "the peer has more subscriptions than the limit",
+            Self::RoutingId => "the peer's routing id is too long, or begins with a zero",
         }
     }
 }
@@ -102,6 +105,11 @@ pub enum Limit {
     PrefixBytes,
     /// More subscriptions than are accepted.
     SubscriptionCount,
+    /// So many messages wait for every peer that the message could go to; or there is no peer. Try
+    /// again later (EAGAIN).
+    HighWaterMark,
+    /// A routing id of more than 255 bytes.
+    RoutingId,
 }
 
 /// What the caller did wrong.
@@ -116,6 +124,11 @@ pub enum Misuse {
     UnknownPeer,
     /// A size of zero, or one that is no power of two where one is asked for.
     Size,
+    /// It is not this socket's turn to do that: a REQ waits for its answer, a REP has nothing to
+    /// answer, or not answered yet (EFSM).
+    Turn,
+    /// A ROUTER that must say so knows no peer of this routing id (EHOSTUNREACH).
+    Unroutable,
 }
 
 /// Why a connection ended.
@@ -130,6 +143,12 @@ pub enum CloseReason {
     HandshakeTimeout,
     /// Nothing came for the heartbeat timeout, or for the time that the peer promised.
     HeartbeatTimeout,
+    /// A PAIR socket has a peer already.
+    SecondPeer,
+    /// A ROUTER socket has a peer of the same routing id.
+    SameRoutingId,
+    /// A new peer of the same routing id took this one's place.
+    HandedOver,
 }
 
 /// The words of an ERROR command, cut at 32 bytes, of which the printable ones are kept.
@@ -173,6 +192,9 @@ impl CloseReason {
             Self::PeerError(_) => "the peer reported an error",
             Self::HandshakeTimeout => "the handshake took too long",
             Self::HeartbeatTimeout => "nothing came from the peer for too long",
+            Self::SecondPeer => "a PAIR socket has one peer, and this is another",
+            Self::SameRoutingId => "another peer has this routing id",
+            Self::HandedOver => "a new peer of this routing id took its place",
         }
     }
 }
@@ -198,6 +220,10 @@ impl fmt::Display for Limit {
             Self::CredentialBytes => "a user name or password has at most 255 bytes",
             Self::PrefixBytes => "a subscription's prefix is longer than is accepted",
             Self::SubscriptionCount => "more subscriptions than are accepted",
+            Self::HighWaterMark => {
+                "there is no peer, or as many messages wait for each as may; try again later"
+            }
+            Self::RoutingId => "a routing id has at most 255 bytes and does not begin with a zero",
         })
     }
 }
@@ -209,6 +235,10 @@ impl fmt::Display for Misuse {
             Self::SocketType => "this type of socket does not do that",
             Self::UnknownPeer => "the connection is not there any more",
             Self::Size => "a size is zero, or no power of two where one is needed",
+            Self::Turn => {
+                "it is not the socket's turn: REQ sends, then receives; REP receives, then sends"
+            }
+            Self::Unroutable => "no peer has this routing id",
         })
     }
 }

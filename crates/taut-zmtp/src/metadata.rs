@@ -6,28 +6,43 @@ use crate::error::Violation;
 use crate::socket_type::SocketType;
 
 const SOCKET_TYPE: &[u8] = b"Socket-Type";
+const IDENTITY: &[u8] = b"Identity";
+/// The longest name that a peer may give itself.
+pub const ROUTING_ID_BYTES_MAX: usize = 255;
 
 /// Appends our metadata.
-pub fn write_metadata(out: &mut Vec<u8>, socket_type: SocketType) {
-    let value = socket_type.name();
-    out.push(SOCKET_TYPE.len() as u8);
-    out.extend_from_slice(SOCKET_TYPE);
+pub fn write_metadata(out: &mut Vec<u8>, socket_type: SocketType, routing_id: &[u8]) {
+    write_property(out, SOCKET_TYPE, socket_type.name());
+    if socket_type.has_routing_id() {
+        write_property(out, IDENTITY, routing_id);
+    }
+}
+
+fn write_property(out: &mut Vec<u8>, name: &[u8], value: &[u8]) {
+    out.push(name.len() as u8);
+    out.extend_from_slice(name);
     out.extend_from_slice(&(value.len() as u32).to_be_bytes());
     out.extend_from_slice(value);
 }
 
-/// The socket type that a peer's metadata name. Every property is checked for its form; those
-/// that we do not know are skipped.
-pub fn read_socket_type(mut metadata: &[u8]) -> Result<SocketType, Violation> {
-    let mut named = None;
+/// What a peer's metadata say: its socket type, and its name, which may be empty. Every property is
+/// checked for its form; those that we do not know are skipped.
+pub fn read_metadata(mut metadata: &[u8]) -> Result<(SocketType, &[u8]), Violation> {
+    let (mut named, mut routing_id) = (None, &[][..]);
     while !metadata.is_empty() {
         let (name, value, rest) = property(metadata).ok_or(Violation::CommandSyntax)?;
         if name.eq_ignore_ascii_case(SOCKET_TYPE) {
             named = Some(SocketType::from_name(value).ok_or(Violation::SocketType)?);
         }
+        if name.eq_ignore_ascii_case(IDENTITY) {
+            if value.len() > ROUTING_ID_BYTES_MAX {
+                return Err(Violation::RoutingId);
+            }
+            routing_id = value;
+        }
         metadata = rest;
     }
-    named.ok_or(Violation::SocketType)
+    Ok((named.ok_or(Violation::SocketType)?, routing_id))
 }
 
 fn property(metadata: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
@@ -48,6 +63,10 @@ fn property(metadata: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
 mod tests {
     use super::*;
 
+    fn read_socket_type(metadata: &[u8]) -> Result<SocketType, Violation> {
+        read_metadata(metadata).map(|(socket_type, _)| socket_type)
+    }
+
     #[test]
     fn the_socket_type_is_found_by_any_case_among_others() {
         let mut metadata = b"\x08Identity\0\0\0\x02ab\x0Bsocket-TYPE\0\0\0\x04XPUB".to_vec();
@@ -55,7 +74,7 @@ mod tests {
         metadata.extend_from_slice(b"\x05X-App\0\0\0\x01");
         assert_eq!(read_socket_type(&metadata), Err(Violation::CommandSyntax), "cut short");
         assert_eq!(read_socket_type(&[]), Err(Violation::SocketType), "missing");
-        let unknown = b"\x0BSocket-Type\0\0\0\x03REQ";
+        let unknown = b"\x0BSocket-Type\0\0\0\x03ABC";
         assert_eq!(read_socket_type(unknown), Err(Violation::SocketType));
         assert_eq!(read_socket_type(b"\0\0\0\0\0"), Err(Violation::CommandSyntax), "no name");
         assert_eq!(read_socket_type(b"\x01 \0\0\0\0"), Err(Violation::CommandSyntax), "a blank");
@@ -67,8 +86,18 @@ mod tests {
     fn what_is_written_is_read() {
         for socket_type in SocketType::ALL {
             let mut out = Vec::new();
-            write_metadata(&mut out, socket_type);
-            assert_eq!(read_socket_type(&out), Ok(socket_type));
+            write_metadata(&mut out, socket_type, b"me");
+            let name = if socket_type.has_routing_id() { &b"me"[..] } else { b"" };
+            assert_eq!(read_metadata(&out), Ok((socket_type, name)));
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_too_long_is_refused() {
+        for (bytes, is_good) in [(255, true), (256, false)] {
+            let mut out = Vec::new();
+            write_metadata(&mut out, SocketType::Dealer, &std::vec![7; bytes]);
+            assert_eq!(read_metadata(&out).is_ok(), is_good);
         }
     }
 }

@@ -15,12 +15,33 @@ pub enum SocketType {
     Push,
     /// Receives from all its peers.
     Pull,
+    /// Asks one of its peers, in turn, and waits for the answer.
+    Req,
+    /// Answers whoever asks, one at a time.
+    Rep,
+    /// Sends to its peers in turn and receives from all, in any order.
+    Dealer,
+    /// Receives from all and knows from whom; sends to whom it names.
+    Router,
+    /// Has one peer, both ways.
+    Pair,
 }
 
 impl SocketType {
     /// Every type.
-    pub const ALL: [Self; 6] =
-        [Self::Pub, Self::Xpub, Self::Sub, Self::Xsub, Self::Push, Self::Pull];
+    pub const ALL: [Self; 11] = [
+        Self::Pub,
+        Self::Xpub,
+        Self::Sub,
+        Self::Xsub,
+        Self::Push,
+        Self::Pull,
+        Self::Req,
+        Self::Rep,
+        Self::Dealer,
+        Self::Router,
+        Self::Pair,
+    ];
 
     /// The value of the Socket-Type property.
     #[must_use]
@@ -32,6 +53,11 @@ impl SocketType {
             Self::Xsub => b"XSUB",
             Self::Push => b"PUSH",
             Self::Pull => b"PULL",
+            Self::Req => b"REQ",
+            Self::Rep => b"REP",
+            Self::Dealer => b"DEALER",
+            Self::Router => b"ROUTER",
+            Self::Pair => b"PAIR",
         }
     }
 
@@ -41,7 +67,7 @@ impl SocketType {
         Self::ALL.into_iter().find(|socket_type| socket_type.name() == name)
     }
 
-    /// Whether the two may be connected (RFC 28 and 29).
+    /// Whether the two may be connected (RFC 28 to 31).
     #[must_use]
     pub const fn goes_with(self, other: Self) -> bool {
         matches!(
@@ -50,6 +76,11 @@ impl SocketType {
                 | (Self::Sub | Self::Xsub, Self::Pub | Self::Xpub)
                 | (Self::Push, Self::Pull)
                 | (Self::Pull, Self::Push)
+                | (Self::Req, Self::Rep | Self::Router)
+                | (Self::Rep, Self::Req | Self::Dealer)
+                | (Self::Dealer, Self::Rep | Self::Dealer | Self::Router)
+                | (Self::Router, Self::Req | Self::Dealer | Self::Router)
+                | (Self::Pair, Self::Pair)
         )
     }
 
@@ -62,7 +93,19 @@ impl SocketType {
     /// Whether messages come to it in the ordinary course.
     #[must_use]
     pub const fn receives(self) -> bool {
+        !matches!(self, Self::Pub | Self::Xpub | Self::Push)
+    }
+
+    /// Whether it subscribes, or pulls: what a [`Subscriber`](crate::Subscriber) is.
+    #[must_use]
+    pub const fn only_receives(self) -> bool {
         matches!(self, Self::Sub | Self::Xsub | Self::Pull)
+    }
+
+    /// Whether it says in the handshake who it is, for a ROUTER to know it by (RFC 37).
+    #[must_use]
+    pub const fn has_routing_id(self) -> bool {
+        matches!(self, Self::Req | Self::Dealer | Self::Router)
     }
 }
 
@@ -80,7 +123,7 @@ mod tests {
                 legal += usize::from(one.goes_with(other));
             }
         }
-        assert_eq!(legal, 10);
-        assert_eq!(SocketType::from_name(b"REQ"), None);
+        assert_eq!(legal, 21);
+        assert_eq!(SocketType::from_name(b"STREAM"), None);
     }
 }

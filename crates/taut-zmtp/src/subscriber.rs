@@ -11,6 +11,7 @@ use crate::connection::event::{Event, Peer};
 use crate::connection::machine::Connection;
 use crate::curve::keys::Seed;
 use crate::error::{CloseReason, Limit, Misuse, ZmtpError};
+use crate::link_id::LinkId;
 use crate::socket_type::SocketType;
 use crate::subscriptions::Subscriptions;
 
@@ -43,21 +44,6 @@ struct Link {
     skips: bool,
     /// The next part is the first of a message.
     is_first: bool,
-}
-
-/// Names a connection of one socket; of one that ended it names nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct LinkId {
-    index: u32,
-    generation: u32,
-}
-
-impl LinkId {
-    /// Its place, below the count of links: for a table beside the socket's.
-    #[must_use]
-    pub const fn index(self) -> usize {
-        self.index as usize
-    }
 }
 
 /// What a peer's bytes meant. Bytes borrow from what was handled, or from the connection.
@@ -111,7 +97,7 @@ impl Subscriber {
     /// # Errors
     /// `Misuse`: a socket type that does not receive.
     pub fn new(config: ConnectionConfig, links_max: usize) -> Result<Self, ZmtpError> {
-        if !config.socket_type.receives() {
+        if !config.socket_type.only_receives() {
             return Err(ZmtpError::Misuse(Misuse::SocketType));
         }
         Ok(Self {
@@ -380,6 +366,6 @@ fn count_closed(counters: &mut SubscriberCounters, reason: CloseReason) {
     match reason {
         CloseReason::HandshakeTimeout | CloseReason::HeartbeatTimeout => counters.timeouts += 1,
         CloseReason::Violation(_) => counters.violations += 1,
-        CloseReason::PeerError(_) => {}
+        _ => {}
     }
 }

@@ -7,22 +7,18 @@ use taut_fix::CompId;
 use taut_gateway::{
     DeribitFix, DeribitJson, DeribitOrderSettings, GatewayConfig, Regions, Transport,
 };
+use taut_io::Kernel;
 use taut_market_data::deribit::{DeribitFeed, DeribitFixFeed};
 use taut_oms::Rate;
+use taut_sys::Clock;
 use taut_testkit::for_each_seed;
 use taut_types::{Instrument, InstrumentId, Nanos, Side, Symbol};
 use taut_web_venue::deribit::{Deribit, DeribitSettings};
-use taut_web_venue::{AccountSettings, Faults, KeySettings, Kind, MarketSettings};
+use taut_web_venue::{AccountSettings, HttpRequest, KeySettings, Kind, MarketSettings};
 
 use crate::gateway::{NAME, config, gateway_with, gateway_with_fix, perpetual};
 use crate::hands::{Hands, Running};
-use crate::members::{
-    FAR, Language, Ports, a_trade_by_hand_is_found_by_comparing_positions,
-    an_instrument_that_is_added_is_followed_and_traded,
-    an_order_rests_trades_in_parts_is_changed_and_cancelled,
-    one_request_ends_all_orders_of_an_account_and_of_no_other, risk_for,
-    under_faults_all_agree_in_the_end,
-};
+use crate::members::*;
 
 /// Deribit's FIX; orders end with the connection, or stay. Where so many instruments are listed,
 /// two at the most, there is room for the second.
@@ -66,11 +62,17 @@ fn front(listed: usize) -> Deribit {
 }
 
 /// Changes the first book far from its prices, and makes a market in the second, if there is one.
-fn stir(listed: usize) -> String {
+fn stir(listed: usize) -> Vec<HttpRequest> {
     let far = order_in(NAME, Side::Buy, (FAR.0 / 1_000_000_000) as u32);
     let market = [(Side::Buy, 42_000), (Side::Sell, 44_000)];
-    let market = market.map(|(side, dollars)| order_in(SECOND, side, dollars)).concat();
-    if listed > 1 { far + &market } else { far }
+    let market = market.map(|(side, dollars)| order_in(SECOND, side, dollars));
+    std::iter::once(far).chain(market).take(if listed > 1 { 3 } else { 1 }).collect()
+}
+
+/// The contracts that a member holds.
+fn held(front: &Deribit, member: usize) -> i64 {
+    let amount = front.position_of(KEYS[member].0, NAME).expect("an account");
+    i64::try_from(amount / 10_000_000_000).expect("few")
 }
 
 fn settings() -> DeribitSettings {
@@ -127,26 +129,31 @@ impl<const CANCELS_ON_DISCONNECT: bool, const LISTED: usize> Language
         front(LISTED)
     }
 
-    fn maker_order(side: Side, dollars: u32) -> (String, &'static str) {
-        maker_order(side, dollars)
+    fn maker_order(_: Nanos, side: Side, dollars: u32) -> HttpRequest {
+        order_in(NAME, side, dollars)
     }
 
-    fn stir() -> String {
+    fn held(front: &Deribit, member: usize) -> i64 {
+        held(front, member)
+    }
+
+    fn stir(_: Nanos) -> Vec<HttpRequest> {
         stir(LISTED)
     }
 
     const STIRRED: Nanos = STIRRED;
 
-    fn gateway<'m>(
+    fn gateway<'m, K: Kernel>(
+        on: (K, Clock),
         at: Ports,
         member: usize,
         hands: &Rc<RefCell<Hands>>,
         regions: &Regions<'m>,
-    ) -> Running<'m, DeribitFeed, DeribitJson> {
+    ) -> Running<'m, K, DeribitFeed, DeribitJson> {
         let mut config = config(at.web, KEYS[member]);
         config.risk = risk_for(LISTED);
         let orders = DeribitJson::new(&config, order_settings(CANCELS_ON_DISCONNECT));
-        gateway_with(at.web, (&config, orders.expect("a key")), hands, regions)
+        gateway_with(on, at.web, (&config, orders.expect("a key")), hands, regions)
     }
 }
 
@@ -169,27 +176,32 @@ impl<const CANCELS_ON_DISCONNECT: bool, const LISTED: usize> Language
         front(LISTED)
     }
 
-    fn maker_order(side: Side, dollars: u32) -> (String, &'static str) {
-        maker_order(side, dollars)
+    fn maker_order(_: Nanos, side: Side, dollars: u32) -> HttpRequest {
+        order_in(NAME, side, dollars)
     }
 
-    fn stir() -> String {
+    fn held(front: &Deribit, member: usize) -> i64 {
+        held(front, member)
+    }
+
+    fn stir(_: Nanos) -> Vec<HttpRequest> {
         stir(LISTED)
     }
 
     const STIRRED: Nanos = STIRRED;
 
-    fn gateway<'m>(
+    fn gateway<'m, K: Kernel>(
+        on: (K, Clock),
         at: Ports,
         member: usize,
         hands: &Rc<RefCell<Hands>>,
         regions: &Regions<'m>,
-    ) -> Running<'m, DeribitFeed, DeribitFix> {
+    ) -> Running<'m, K, DeribitFeed, DeribitFix> {
         let mut config = over_fix(at, member);
         config.risk = risk_for(LISTED);
         let orders = DeribitFix::new(&config, &order_settings(CANCELS_ON_DISCONNECT));
         let orders = orders.expect("a key");
-        gateway_with(at.web, (&config, orders), hands, regions)
+        gateway_with(on, at.web, (&config, orders), hands, regions)
     }
 }
 
@@ -206,21 +218,26 @@ impl Language for FixAlone {
         front(1)
     }
 
-    fn maker_order(side: Side, dollars: u32) -> (String, &'static str) {
-        maker_order(side, dollars)
+    fn maker_order(_: Nanos, side: Side, dollars: u32) -> HttpRequest {
+        order_in(NAME, side, dollars)
+    }
+
+    fn held(front: &Deribit, member: usize) -> i64 {
+        held(front, member)
     }
 
     const STIRRED: Nanos = STIRRED;
 
-    fn gateway<'m>(
+    fn gateway<'m, K: Kernel>(
+        on: (K, Clock),
         at: Ports,
         member: usize,
         hands: &Rc<RefCell<Hands>>,
         regions: &Regions<'m>,
-    ) -> Running<'m, DeribitFixFeed, DeribitFix> {
+    ) -> Running<'m, K, DeribitFixFeed, DeribitFix> {
         let config = over_fix(at, member);
         let orders = DeribitFix::new(&config, &order_settings(true)).expect("a key");
-        gateway_with_fix(at.fix, KEYS[member], (&config, orders), hands, regions)
+        gateway_with_fix(on, at.fix, KEYS[member], (&config, orders), hands, regions)
     }
 }
 
@@ -248,17 +265,23 @@ const KEYS: [(&str, &str); 2] = [("one", "secret-of-one"), ("two", "secret-of-tw
 /// A feed is silent when nothing happens for long, and given up in the end.
 const STIRRED: Nanos = Nanos::from_secs(2);
 
-fn maker_order(side: Side, dollars: u32) -> (String, &'static str) {
-    (order_in(NAME, side, dollars), "\"order_state\":\"open\"")
-}
-
 /// An order of the maker's.
-fn order_in(name: &str, side: Side, dollars: u32) -> String {
+fn order_in(name: &str, side: Side, dollars: u32) -> HttpRequest {
     let method = if side == Side::Buy { "buy" } else { "sell" };
     let terms = format!("instrument_name={name}&amount=10&type=limit&price={dollars}");
     // maker:secret-of-maker
-    let key = "Authorization: Basic bWFrZXI6c2VjcmV0LW9mLW1ha2Vy";
-    format!("GET /api/v2/private/{method}?{terms} HTTP/1.1\r\n{key}\r\n\r\n")
+    private(method, terms, "Basic bWFrZXI6c2VjcmV0LW9mLW1ha2Vy")
+}
+
+/// A request of whom this header names.
+fn private(method: &str, query: String, authorization: &str) -> HttpRequest {
+    HttpRequest {
+        method: "GET".to_owned(),
+        path: format!("/api/v2/private/{method}"),
+        query,
+        authorization: authorization.to_owned(),
+        ..HttpRequest::default()
+    }
 }
 
 #[test]
@@ -271,31 +294,31 @@ fn over_fix_alone_at_deribit_an_order_rests_trades_in_parts_is_changed_and_cance
     an_order_rests_trades_in_parts_is_changed_and_cancelled::<FixAlone>();
 }
 
+/// Plays so many seeds, every second one where orders end with their connection.
+fn agree<A: Language, B: Language>(seeds: u64) {
+    let mut all = Outcome::default();
+    for_each_seed(0..seeds, |seed, random| {
+        all.add(match seed % 2 {
+            0 => under_faults_all_agree_at_every_rest::<A>(random),
+            _ => under_faults_all_agree_at_every_rest::<B>(random),
+        });
+    });
+    all.is_something();
+}
+
 #[test]
 fn under_faults_over_fix_alone_both_members_and_deribit_agree_in_the_end() {
-    for_each_seed(0..1, |seed, random| {
-        let faults = Faults { seed, disconnect: 15, sequence: 10, delay: 5, ..Faults::default() };
-        under_faults_all_agree_in_the_end::<FixAlone>(faults, random);
-    });
+    agree::<FixAlone, FixAlone>(2);
 }
 
 #[test]
 fn under_faults_over_fix_both_members_and_deribit_agree_in_the_end() {
-    for_each_seed(0..2, |seed, random| {
-        // What a session sends at once is one message here, so that fewer meet with a fault.
-        let faults = Faults {
-            seed,
-            disconnect: 30,
-            sequence: 20,
-            delay: 5,
-            reject: 200,
-            ..Faults::default()
-        };
-        match seed % 2 {
-            0 => under_faults_all_agree_in_the_end::<Fix<true>>(faults, random),
-            _ => under_faults_all_agree_in_the_end::<Fix<false>>(faults, random),
-        }
-    });
+    agree::<Fix<true>, Fix<false>>(3);
+}
+
+#[test]
+fn under_faults_both_members_and_deribit_agree_in_the_end() {
+    agree::<JsonRpc<true>, JsonRpc<false>>(3);
 }
 
 #[test]
@@ -315,10 +338,9 @@ fn over_fix_at_deribit_an_instrument_that_is_added_is_followed_and_traded() {
 
 #[test]
 fn at_deribit_a_trade_by_hand_is_found_by_comparing_positions() {
-    // one:secret-of-one
-    let key = "Authorization: Basic b25lOnNlY3JldC1vZi1vbmU=";
     let terms = format!("instrument_name={NAME}&amount=10&type=market");
-    let request = format!("GET /api/v2/private/buy?{terms} HTTP/1.1\r\n{key}\r\n\r\n");
+    // one:secret-of-one
+    let request = private("buy", terms, "Basic b25lOnNlY3JldC1vZi1vbmU=");
     a_trade_by_hand_is_found_by_comparing_positions::<JsonRpc<true>>(&request);
 }
 
@@ -333,25 +355,51 @@ fn over_fix_at_deribit_one_request_ends_all_orders_of_an_account_and_of_no_other
 }
 
 #[test]
-fn under_faults_both_members_and_deribit_agree_in_the_end() {
-    for_each_seed(0..2, |seed, random| {
-        let faults = Faults {
-            seed,
-            disconnect: 40,
-            drop: 5,
-            sequence: 10,
-            duplicate: 150,
-            delay: 5,
-            reject: 60,
-            rate_limit: 15,
-            unknown: 30,
-            expire: 5,
-            strange: 30,
-            ..Faults::default()
-        };
-        match seed % 2 {
-            0 => under_faults_all_agree_in_the_end::<JsonRpc<true>>(faults, random),
-            _ => under_faults_all_agree_in_the_end::<JsonRpc<false>>(faults, random),
-        }
-    });
+fn at_deribit_a_stall_is_noticed_with_orders_under_way() {
+    a_stall_is_noticed_with_orders_under_way::<JsonRpc<true>>();
+}
+
+#[test]
+fn at_deribit_half_a_message_ends_its_connection_and_tells_nothing() {
+    half_a_message_ends_its_connection_and_tells_nothing::<JsonRpc<false>>();
+}
+
+#[test]
+fn over_fix_at_deribit_half_a_message_ends_its_connection_and_tells_nothing() {
+    half_a_message_ends_its_connection_and_tells_nothing::<Fix<true>>();
+}
+
+#[test]
+fn at_deribit_a_book_that_the_feed_crosses_is_told_anew() {
+    a_book_that_the_feed_crosses_is_told_anew::<JsonRpc<true>>();
+}
+
+#[test]
+fn at_deribit_ids_that_begin_again_are_others() {
+    ids_that_begin_again_are_others::<JsonRpc<true>>();
+}
+
+#[test]
+fn over_fix_at_deribit_ids_that_begin_again_are_others() {
+    ids_that_begin_again_are_others::<Fix<true>>();
+}
+
+#[test]
+fn at_deribit_a_delisted_instrument_has_no_orders() {
+    a_delisted_instrument_has_no_orders::<JsonRpc<true>>();
+}
+
+#[test]
+fn over_fix_at_deribit_a_delisted_instrument_has_no_orders() {
+    a_delisted_instrument_has_no_orders::<Fix<true>>();
+}
+
+#[test]
+fn at_deribit_a_larger_price_step_ends_trading_here() {
+    a_larger_price_step_ends_trading_here::<JsonRpc<true>>();
+}
+
+#[test]
+fn at_deribit_who_reads_too_slowly_is_cut_off_and_comes_back() {
+    who_reads_too_slowly_is_cut_off_and_comes_back::<JsonRpc<true>>();
 }

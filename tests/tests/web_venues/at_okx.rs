@@ -47,6 +47,8 @@ const EPOCH: Nanos = Nanos::from_secs(1_767_225_600);
 const WEB: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 8_443);
 const URL: &str = "ws://localhost/ws/v5/any";
 const CONNECTIONS: usize = 32;
+/// What a gateway that sleeps may leave unread, and the loop takes of it.
+const UNREAD_BYTES_MAX: usize = 8 << 10;
 const GATEWAY_SOURCES: usize = 64;
 /// How many seeds a test plays by itself.
 const SOME: u64 = 20;
@@ -153,9 +155,11 @@ fn open_venue(host: SimHost, habits: Habits, instrument: Instrument, street: &St
     let comp_id = CompId::new(b"VENUE").expect("a name");
     let mut config = VenueConfig::new(vec![instrument], comp_id, 1);
     (config.order_capacity, config.level_capacity) = (1 << 12, 256);
+    config.pending_bytes_max = UNREAD_BYTES_MAX;
     let door = DoorConfig {
         plain: vec![SocketAddr::V4(WEB)],
         connections_max: CONNECTIONS,
+        unread_bytes_max: UNREAD_BYTES_MAX,
         ..DoorConfig::default()
     };
     config.observer_sources = Door::<Faulty<Okx>>::sources(&door);

@@ -11,7 +11,7 @@ use taut_gateway::{
     DeribitStreamSettings, FeedInput, FeedSession, FusedClient, Gateway, GatewayConfig,
     OrderHandler, Regions, SessionSettings, StreamAddress, StreamSession, Transport,
 };
-use taut_io::EpollKernel;
+use taut_io::{EpollKernel, Kernel};
 use taut_market_data::deribit::{DeribitFeed, DeribitFixFeed};
 use taut_market_data::{ChainConfig, FeedHandler, NamedInstrument};
 use taut_sys::{Anchoring, Clock};
@@ -28,7 +28,7 @@ pub fn perpetual() -> Instrument {
     Instrument::new(InstrumentId(0), symbol, tick, Qty::whole(10)).expect("an instrument")
 }
 
-pub type AtDeribit<'m> = Running<'m, DeribitFeed, DeribitJson>;
+pub type AtDeribit<'m> = Running<'m, EpollKernel, DeribitFeed, DeribitJson>;
 
 const URL: &str = "ws://localhost/ws/api/v2";
 const QUICKLY: (Nanos, Nanos) = (Nanos::from_millis(1), Nanos::from_millis(10));
@@ -39,7 +39,7 @@ pub fn config(at: SocketAddrV4, (client_id, secret): (&str, &str)) -> GatewayCon
     GatewayConfig {
         instruments: vec![perpetual()],
         hot: false,
-        heartbeat_interval: Nanos::from_secs(30),
+        heartbeat_interval: Nanos::from_secs(10),
         session: SessionSettings {
             transport: Transport::WebSocket { url: URL.to_owned(), tls: None },
             credentials: Some(Credentials::Deribit { client_id, secret }),
@@ -61,16 +61,19 @@ pub fn gateway<'m>(
 ) -> AtDeribit<'m> {
     let config = config(at, key);
     let orders = DeribitJson::new(&config, orders).expect("a key");
-    gateway_with(at, (&config, orders), hands, regions)
+    let clock = Clock::new(Anchoring::start().mapping());
+    let on = (EpollKernel::new(16).expect("a kernel"), clock);
+    gateway_with(on, at, (&config, orders), hands, regions)
 }
 
 /// A gateway whose market data come from this address over WebSocket.
-pub fn gateway_with<'m, H: OrderHandler>(
+pub fn gateway_with<'m, K: Kernel, H: OrderHandler>(
+    on: (K, Clock),
     at: SocketAddrV4,
     entry: (&GatewayConfig, H),
     hands: &Rc<RefCell<Hands>>,
     regions: &Regions<'m>,
-) -> Running<'m, DeribitFeed, H> {
+) -> Running<'m, K, DeribitFeed, H> {
     let session = DeribitStream::new(&DeribitStreamSettings::new(vec![NAME.to_owned()]));
     let stream = StreamAddress::new(SocketAddr::V4(at), URL.to_owned());
     let feed = |chain: &ChainConfig<'_>, now| {
@@ -78,17 +81,18 @@ pub fn gateway_with<'m, H: OrderHandler>(
         feed.reserve_instruments(1);
         Ok(feed)
     };
-    following((stream, Box::new(session)), feed, entry, hands, regions)
+    following(on, (stream, Box::new(session)), feed, entry, hands, regions)
 }
 
 /// A gateway whose market data come from this address over FIX.
-pub fn gateway_with_fix<'m, H: OrderHandler>(
+pub fn gateway_with_fix<'m, K: Kernel, H: OrderHandler>(
+    on: (K, Clock),
     at: SocketAddrV4,
     (client_id, secret): (&str, &str),
     entry: (&GatewayConfig, H),
     hands: &Rc<RefCell<Hands>>,
     regions: &Regions<'m>,
-) -> Running<'m, DeribitFixFeed, H> {
+) -> Running<'m, K, DeribitFixFeed, H> {
     let name = |name: &[u8]| CompId::new(name).expect("a name");
     let (client_id, secret) = (client_id.to_owned(), secret.to_owned());
     let session = DeribitFixStream::new(&DeribitFixStreamSettings {
@@ -101,24 +105,23 @@ pub fn gateway_with_fix<'m, H: OrderHandler>(
     });
     let session = Box::new(session.expect("a session"));
     let stream = StreamAddress::new(SocketAddr::V4(at), format!("fix://{at}"));
-    following((stream, session), DeribitFixFeed::new, entry, hands, regions)
+    following(on, (stream, session), DeribitFixFeed::new, entry, hands, regions)
 }
 
-fn following<'m, F: FeedHandler, H: OrderHandler>(
+fn following<'m, K: Kernel, F: FeedHandler, H: OrderHandler>(
+    (kernel, clock): (K, Clock),
     (stream, session): (StreamAddress, Box<dyn StreamSession>),
     feed: impl FnOnce(&ChainConfig<'_>, Nanos) -> Result<F, InstrumentError>,
     (config, orders): (&GatewayConfig, H),
     hands: &Rc<RefCell<Hands>>,
     regions: &Regions<'m>,
-) -> Running<'m, F, H> {
-    let clock = Clock::new(Anchoring::start().mapping());
+) -> Running<'m, K, F, H> {
     let session = FeedSession { stream, tls: None, session, reconnect: QUICKLY };
     let input = FeedInput::Session(session);
     let named = [NamedInstrument { name: NAME.as_bytes(), instrument: perpetual() }];
     let chain =
         ChainConfig { snapshot_interval: Nanos::from_millis(10), ..ChainConfig::new(&named) };
     let feed = feed(&chain, clock.now()).expect("a feed");
-    let kernel = EpollKernel::new(16).expect("a kernel");
     let client = FusedClient::new(Obedient(Rc::clone(hands)));
     Gateway::with_handlers(kernel, config, clock, input, (feed, orders), client, regions)
         .expect("a gateway")

@@ -4,12 +4,11 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use taut_gateway::{FusedClient, Gateway, OrderUpdate, Strategy, Trading};
-use taut_io::EpollKernel;
 use taut_market_data::Event;
 use taut_types::{ClientOrderId, Nanos, OrderTerms};
 
-/// A gateway that such a strategy trades by.
-pub type Running<'m, F, H> = Gateway<'m, FusedClient<Obedient>, F, EpollKernel, (), H>;
+/// A gateway on such a kernel that such a strategy trades by.
+pub type Running<'m, K, F, H> = Gateway<'m, FusedClient<Obedient>, F, K, (), H>;
 
 /// What is asked of the strategy, and what it heard.
 #[derive(Debug, Default)]

@@ -7,6 +7,7 @@ mod at_deribit;
 mod at_okx;
 mod gateway;
 mod hands;
+mod machine;
 mod members;
 mod okx;
 mod okx_venue;

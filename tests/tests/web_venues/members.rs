@@ -1,32 +1,33 @@
 //! Two gateways that trade with each other at taut's own venue, which speaks as another one does.
 
 mod added;
+mod breaks;
+mod copies;
+mod schedule;
 
 use std::cell::RefCell;
-use std::io::{ErrorKind, Read, Write};
-use std::net::{SocketAddr, SocketAddrV4, TcpStream};
+use std::net::{SocketAddr, SocketAddrV4};
 use std::rc::Rc;
-use std::sync::Mutex;
 
 use taut_fix::{CompId, Now};
-use taut_gateway::{
-    CopyReader, CopyReaderSettings, OpenOrder, OrderHandler, PositionDifference, PositionOutcome,
-    Regions,
-};
-use taut_io::EpollKernel;
+use taut_gateway::{OpenOrder, OrderHandler, PositionDifference, PositionOutcome, Regions};
+use taut_io::{Kernel, SimConfig};
 use taut_ipc::Segment;
 use taut_market_data::{Batch, Event, EventKind, FeedHandler, LevelPlace};
 use taut_oms::{KillCause, KillScope, OrderState};
-use taut_sys::{Address, DatagramOptions, Socket, StreamOptions, monotonic, utc, wait_readable};
-use taut_testkit::{DEADLINE, Deadline, Draw, Random, until};
+use taut_sys::Clock;
 use taut_types::{AccountId, Instrument, InstrumentId, Lots, Nanos, OrderTerms, Price, Side};
-use taut_venue::{FeedOutput, Flow, Venue, VenueConfig, VenueSockets};
-use taut_web_venue::{Door, DoorConfig, Faults, Faulty, Front};
+use taut_venue::{Flow, Venue, VenueConfig};
+use taut_web_venue::{Door, DoorConfig, Faults, Faulty, Front, HttpRequest};
 
 use crate::hands::{Hands, Running};
+use crate::machine::{Machine, Virtual};
 pub use added::{an_instrument_that_is_added_is_followed_and_traded, risk_for};
+pub use breaks::*;
+pub use copies::copies_say_what_the_session_said;
+pub use schedule::{Outcome, under_faults_all_agree_at_every_rest};
 
-type OpenVenue<F> = Venue<EpollKernel, Door<Faulty<F>>>;
+type OpenVenue<F, K> = Venue<K, Door<Faulty<F>>>;
 
 const IT: InstrumentId = InstrumentId(0);
 /// Half a dollar.
@@ -36,16 +37,14 @@ const AROUND: Price = Price(43_000_000_000_000);
 
 /// Where nobody looks.
 pub const FAR: Price = Price(30_000_000_000_000);
-/// Faults pause when nobody can trade for so long.
-const PATIENCE: Nanos = Nanos::from_secs(2);
-/// How often somebody asks for something under faults.
-const ROUNDS: u32 = 100;
-/// So many fills are too few to say anything.
-const FILLS: u64 = 5;
-/// More than a test has.
-const SEEDS: u64 = 1_000;
-/// How long a round in which nobody worked waits for the next.
-const REST: Nanos = Nanos::from_micros(200);
+/// How long something may take to come about.
+const PATIENCE: Nanos = Nanos::from_secs(180);
+/// Connections that the venue takes at a time.
+const CONNECTIONS: usize = 16;
+/// What a member may leave unread before it is cut off.
+const UNREAD_BYTES_MAX: usize = 256 << 10;
+/// The connection of requests that nobody waits for the answer of.
+const NOBODY: u64 = u64::MAX;
 
 /// Where a venue listens.
 #[derive(Clone, Copy, Debug)]
@@ -73,156 +72,151 @@ pub trait Language {
     /// The venue's interface, with a market in it and members `one`, `two` and `maker`.
     fn front() -> Self::Front;
 
-    /// The request that leaves an order of the maker's, of a lot, and what its answer has.
-    fn maker_order(side: Side, dollars: u32) -> (String, &'static str);
+    /// The request, made at this time of the venue's, that leaves an order of the maker's of a lot.
+    fn maker_order(utc: Nanos, side: Side, dollars: u32) -> HttpRequest;
 
-    /// The request that changes the book at [`FAR`].
-    fn stir() -> String {
-        Self::maker_order(Side::Buy, (FAR.0 / DOLLAR) as u32).0
+    /// The requests that change the book at [`FAR`].
+    fn stir(utc: Nanos) -> Vec<HttpRequest> {
+        vec![Self::maker_order(utc, Side::Buy, (FAR.0 / DOLLAR) as u32)]
     }
 
-    /// How often that is sent while somebody is not ready: nothing comes of a market in which
+    /// How often these are sent while somebody is not ready: nothing comes of a market in which
     /// nothing happens.
     const STIRRED: Nanos;
 
+    /// The lots that a member has bought at the venue since the day began, less those sold.
+    fn held(front: &Self::Front, member: usize) -> i64;
+
     /// The gateway of a member, 0 or 1.
-    fn gateway<'m>(
+    fn gateway<'m, K: Kernel>(
+        on: (K, Clock),
         at: Ports,
         member: usize,
         hands: &Rc<RefCell<Hands>>,
         regions: &Regions<'m>,
-    ) -> Running<'m, Self::Feed, Self::Orders>;
+    ) -> Running<'m, K, Self::Feed, Self::Orders>;
 }
 
-/// The venue, where it listens, and the socket that its own feed goes to.
-fn open<L: Language>() -> (OpenVenue<L::Front>, Ports, Socket) {
-    let local: SocketAddr = ([127, 0, 0, 1], 0).into();
-    let unread = Socket::datagram(&Address::Inet(local), &DatagramOptions::default());
-    let unread = unread.expect("a socket");
-    let Address::Inet(to) = unread.local_address().expect("its address") else { panic!() };
-    let sender = || {
-        let options = DatagramOptions { peer: Some(to), ..DatagramOptions::default() };
-        Socket::datagram(&Address::Inet(local), &options).expect("a socket").into()
-    };
-    let (incremental, snapshot) = (sender(), sender());
-    let feed = FeedOutput { incremental, incremental_b: None, snapshot, retransmission: None };
-    let orders = Socket::listen(&Address::Inet(local), &StreamOptions::default());
+/// The venue, and where it listens.
+fn open<L: Language, M: Machine>(
+    machine: &mut M,
+    kernel: M::Kernel,
+    unread_bytes_max: usize,
+) -> (OpenVenue<L::Front, M::Kernel>, Ports) {
     let comp_id = CompId::new(b"VENUE").expect("a name");
     let mut config = VenueConfig::new(L::instruments(), comp_id, 1);
     // Whoever stirs the book for a while leaves an order each time.
     (config.order_capacity, config.level_capacity) = (1 << 16, 256);
-    let (plain, fix) = (vec![local], vec![local]);
-    let door = DoorConfig { plain, fix, connections_max: 16, ..DoorConfig::default() };
+    // What the loop takes of what nobody reads.
+    config.pending_bytes_max = unread_bytes_max;
+    let [plain, fix] = machine.doors();
+    let door = DoorConfig {
+        plain: vec![plain],
+        fix: vec![fix],
+        connections_max: CONNECTIONS,
+        unread_bytes_max,
+        ..DoorConfig::default()
+    };
     config.observer_sources = Door::<Faulty<L::Front>>::sources(&door);
-    let sockets = VenueSockets { orders: orders.expect("a listener").into(), feed, stream: None };
-    let venue = Venue::new(&config, sockets, Flow::None).expect("a venue");
+    let venue = Venue::on_kernel(kernel, &config, machine.venue_sockets(), Flow::None);
     let front = Faulty::new(L::front(), Faults::default());
-    let venue = venue.with_observer(Door::new(front, door)).expect("a door");
+    let venue = venue.expect("a venue").with_observer(Door::new(front, door)).expect("a door");
     let &[SocketAddr::V4(web), SocketAddr::V4(fix)] = venue.observer().addresses() else {
         panic!()
     };
-    (venue, Ports { web, fix }, unread)
+    (venue, Ports { web, fix })
 }
 
 /// What the maker leaves in the book, so that there is a price to be near to: nobody trades there.
 const MAKER: [(Side, Price); 2] =
     [(Side::Buy, Price(42_000_000_000_000)), (Side::Sell, Price(44_000_000_000_000))];
 
-/// Has the maker leave its orders, a lot each.
-fn make_a_market<L: Language>(venue: &mut OpenVenue<L::Front>, at: SocketAddrV4) {
-    let mut stream = TcpStream::connect(at).expect("connected");
-    stream.set_nonblocking(true).expect("a flag");
-    let mut rests = "";
-    for (side, dollars) in [(Side::Buy, 42_000), (Side::Sell, 44_000)] {
-        let (request, answer) = L::maker_order(side, dollars);
-        stream.write_all(request.as_bytes()).expect("room in the kernel");
-        rests = answer;
-    }
-    let (mut said, mut bytes) = (String::new(), [0; 4_096]);
-    until("the maker's orders rest", DEADLINE, || {
-        venue.poll(Now { mono: monotonic(), utc: utc() }).expect("the venue goes on");
-        match stream.read(&mut bytes) {
-            Ok(count) => said += &String::from_utf8_lossy(&bytes[..count]),
-            Err(error) => assert_eq!(error.kind(), ErrorKind::WouldBlock, "{said}"),
-        }
-        assert!(!said.contains("\"error\"") && !said.contains("\"msg\""), "{said}");
-        said.matches(rests).count() == 2
-    });
-}
-
 /// The venue and its two members.
-struct World<'m, L: Language> {
+struct World<'m, L: Language, M: Machine = Virtual> {
+    machine: M,
     at: Ports,
-    /// Who changes the book, and when it was changed.
-    stirring: Option<(TcpStream, Nanos)>,
-    venue: OpenVenue<L::Front>,
-    gateways: [Running<'m, L::Feed, L::Orders>; 2],
+    /// When the book was changed last for somebody who is not ready.
+    stirred: Option<Nanos>,
+    venue: OpenVenue<L::Front, M::Kernel>,
+    gateways: [Running<'m, M::Kernel, L::Feed, L::Orders>; 2],
     hands: [Rc<RefCell<Hands>>; 2],
+    /// Nobody runs there before then: the venue, the members.
+    asleep_until: [Nanos; 3],
+    /// How far their UTC is off.
+    utc_off: [Nanos; 3],
 }
 
-impl<L: Language> World<'_, L> {
-    fn poll(&mut self) {
-        let is_due = self.stirring.as_ref().is_none_or(|it| monotonic().since(it.1) > L::STIRRED);
+impl<L: Language, M: Machine> World<'_, L, M> {
+    fn now(&self) -> Nanos {
+        self.machine.now().mono
+    }
+
+    /// Everybody who is awake has a turn, and time passes.
+    fn turn(&mut self) {
+        let is_due = self.stirred.is_none_or(|last| self.now().since(last) > L::STIRRED);
         if is_due && !self.are_ready() {
-            let mut stream = TcpStream::connect(self.at.web).expect("connected");
-            stream.write_all(L::stir().as_bytes()).expect("room in the kernel");
-            self.stirring = Some((stream, monotonic()));
+            self.stirred = Some(self.now());
+            self.requests(L::stir);
         }
-        let now = Now { mono: monotonic(), utc: utc() };
-        let mut has_worked = self.venue.poll(now).expect("the venue goes on");
-        for gateway in &mut self.gateways {
-            has_worked |= gateway.poll().expect("a gateway goes on");
-            gateway.housekeeping().expect("a gateway goes on");
+        let Now { mono, utc } = self.machine.now();
+        let is_awake = self.asleep_until.map(|until| mono >= until);
+        let mut has_worked = false;
+        if is_awake[0] {
+            let now = Now { mono, utc: utc + self.utc_off[0] };
+            has_worked |= self.venue.poll(now).expect("the venue goes on");
         }
-        if !has_worked {
-            // PACE: nobody has anything to do before a timer; whoever tests beside gets the CPU.
-            let _ = wait_readable(&[], Some(REST));
+        for (member, gateway) in self.gateways.iter_mut().enumerate() {
+            if is_awake[1 + member] {
+                has_worked |= self.machine.poll(gateway, self.utc_off[1 + member]);
+            }
         }
+        self.machine.pass(has_worked);
     }
 
     fn until(&mut self, what: &str, is_so: impl Fn(&Self) -> bool) {
-        let deadline = Deadline::default();
+        let deadline = self.now() + PATIENCE;
         while !is_so(self) {
-            self.poll();
-            deadline.check(what, || {
-                let of = |gateway: &Running<'_, _, _>| {
-                    let stale: Vec<_> = gateway.stale_books().map(|(_, why)| why).collect();
-                    format!("{:?} {stale:?} {:?}", gateway.refusals(), gateway.counters())
-                };
-                let gateways = self.gateways.each_ref().map(of);
-                let books = Side::BOTH.map(|side| {
-                    let seen = [0, 1].map(|member| self.levels(member, side));
-                    format!("{side:?}: expected {:?}, seen {seen:?}", self.expected(side))
-                });
-                let ready = self.gateways.each_ref().map(|gateway| gateway.is_ready());
-                let positions = self.positions();
-                format!(
-                    "{ready:?} {positions:?} {books:?} {gateways:?} {:?} {:?}",
-                    self.orders(),
-                    self.venue.counters()
-                )
-            });
+            self.turn();
+            assert!(self.now() < deadline, "did not happen: {what}\n{}", self.told());
         }
+    }
+
+    /// For whoever looks at a seed that failed.
+    fn told(&self) -> String {
+        let of = |gateway: &Running<'_, _, _, _>| {
+            let stale: Vec<_> = gateway.stale_books().map(|(_, why)| why).collect();
+            let (ready, killed) = (gateway.is_ready(), gateway.killed().count());
+            let (refusals, counters) = (gateway.refusals(), gateway.counters());
+            format!("ready {ready} stale {stale:?} killed {killed} {refusals:?} {counters:?}")
+        };
+        let gateways = self.gateways.each_ref().map(of);
+        let books = Side::BOTH.map(|side| {
+            let seen = [0, 1].map(|member| self.levels(member, side));
+            format!("{side:?}: expected {:?}, seen {seen:?}", self.expected(side))
+        });
+        let faults = self.venue.observer().front().faults();
+        let held = (self.positions(), self.held_at_venue());
+        let (orders, venue) = (self.orders(), self.venue.counters());
+        format!("{faults}\nheld {held:?}\n{books:#?}\n{gateways:#?}\n{orders:?}\n{venue:?}")
+    }
+
+    /// Has requests served that are made at the venue's time.
+    fn requests(&mut self, requests: impl FnOnce(Nanos) -> Vec<HttpRequest>) {
+        let Now { mono, utc } = self.machine.now();
+        let front = self.venue.observer_mut().front_mut();
+        let utc = utc + self.utc_off[0];
+        for request in requests(utc + front.skew()) {
+            front.request(Now { mono, utc }, NOBODY, request);
+        }
+    }
+
+    /// What the venue speaks.
+    fn front(&self) -> &L::Front {
+        self.venue.observer().front().front()
     }
 
     fn set_faults(&mut self, faults: Faults) {
         self.venue.observer_mut().front_mut().set_faults(faults);
-    }
-
-    /// Waits until both may trade. A lost answer costs a session its time-outs, and both sessions
-    /// of both members have to stand at one moment: when that takes long, the faults pause until
-    /// they do.
-    fn until_ready(&mut self, faults: &mut Faults) {
-        let calm_from = monotonic() + PATIENCE;
-        let may_go_on = |it: &Self| it.are_ready() || monotonic() >= calm_from;
-        self.until("both are ready, or the faults pause", may_go_on);
-        if !self.are_ready() {
-            self.set_faults(Faults::default());
-            self.until("both are ready", Self::are_ready);
-            // They go on, and do not begin again.
-            faults.seed += SEEDS;
-            self.set_faults(*faults);
-        }
     }
 
     fn are_ready(&self) -> bool {
@@ -238,13 +232,21 @@ impl<L: Language> World<'_, L> {
         })
     }
 
-    /// The fills that both were told of.
-    fn fills(&self) -> u64 {
-        self.gateways.iter().map(|gateway| gateway.counters().fills).sum()
-    }
-
     fn positions(&self) -> [i64; 2] {
         self.gateways.each_ref().map(|gateway| gateway.position(IT).0)
+    }
+
+    fn held_at_venue(&self) -> [i64; 2] {
+        [0, 1].map(|member| L::held(self.front(), member))
+    }
+
+    /// Connections of both that have ended, for orders and for market data.
+    fn disconnects(&self) -> u64 {
+        let of = |gateway: &Running<'_, M::Kernel, L::Feed, L::Orders>| {
+            let counters = gateway.counters();
+            counters.disconnects + counters.stream_disconnects
+        };
+        self.gateways.iter().map(of).sum()
     }
 
     /// The levels of a side as a member sees them.
@@ -279,19 +281,60 @@ impl<L: Language> World<'_, L> {
     fn is_nothing_open(&self) -> bool {
         self.orders().iter().all(Vec::is_empty)
     }
+
+    /// Whether nobody waits for anything, and everybody has the same: orders, trades, books.
+    fn is_at_rest(&self) -> bool {
+        let is_known = |order: &OpenOrder| order.state == OrderState::Working;
+        self.hands.iter().all(|its| its.borrow().have_asked())
+            && self.orders().iter().flatten().all(is_known)
+            && self.positions() == self.held_at_venue()
+            && self.books_are_right()
+    }
 }
 
-/// Runs a day of both members.
-fn day<L: Language>(day: impl FnOnce(&mut World<'_, L>)) {
+/// Runs a day of both members on such a machine, where a member is cut off that leaves so much
+/// unread.
+fn day_on<L: Language, M: Machine>(
+    network: SimConfig,
+    unread_bytes_max: usize,
+    day: impl FnOnce(&mut World<'_, L, M>),
+) {
     let segments = [0, 1].map(|_| Segment::create("web-venue", &Regions::LAYOUT).expect("one"));
     let regions = segments.each_ref().map(|segment| Regions::of(segment).expect("regions"));
-    let (mut venue, at, _unread) = open::<L>();
-    make_a_market::<L>(&mut venue, at.web);
+    let (mut machine, [kernel, one, two]) = M::open(CONNECTIONS, network);
+    let (venue, at) = open::<L, M>(&mut machine, kernel, unread_bytes_max);
     let hands = [0, 1].map(|_| Rc::new(RefCell::new(Hands::default())));
-    let gateways = [0, 1].map(|member| L::gateway(at, member, &hands[member], &regions[member]));
-    let mut world = World { at, stirring: None, venue, gateways, hands: hands.clone() };
-    world.until("both are ready", World::are_ready);
+    let gateway = |kernel, member: usize| {
+        let on = (kernel, machine.clock(Nanos::ZERO));
+        L::gateway(on, at, member, &hands[member], &regions[member])
+    };
+    let gateways = [gateway(one, 0), gateway(two, 1)];
+    let stirred = None;
+    let (asleep_until, utc_off) = Default::default();
+    let mut world = World {
+        machine,
+        at,
+        stirred,
+        venue,
+        gateways,
+        hands: hands.clone(),
+        asleep_until,
+        utc_off,
+    };
+    world.requests(|utc| {
+        let order =
+            |(side, price): (Side, Price)| L::maker_order(utc, side, (price.0 / DOLLAR) as u32);
+        MAKER.map(order).into()
+    });
+    world.until("the maker's orders rest, and both are ready", World::books_are_right);
     day(&mut world);
+}
+
+/// Runs a day of both members on virtual time.
+fn day<L: Language>(day: impl FnOnce(&mut World<'_, L>)) {
+    // Frames come in parts.
+    let network = SimConfig { window_bytes: 16 << 10, ..SimConfig::default() };
+    day_on::<L, Virtual>(network, UNREAD_BYTES_MAX, day);
 }
 
 fn limit(side: Side, ticks: i64, lots: i64) -> OrderTerms {
@@ -358,7 +401,7 @@ pub fn tops_come_before_the_books_change_and_best_levels_beside_it<L: Language>(
 }
 
 /// Somebody trades in A's account by hand, with this request: no order of the gateway's.
-pub fn a_trade_by_hand_is_found_by_comparing_positions<L: Language>(request: &str) {
+pub fn a_trade_by_hand_is_found_by_comparing_positions<L: Language>(request: &HttpRequest) {
     day::<L>(|world| {
         world.hands[1].borrow_mut().creates.push(limit(Side::Sell, 0, 2));
         world.until("an order rests", |it| {
@@ -366,8 +409,7 @@ pub fn a_trade_by_hand_is_found_by_comparing_positions<L: Language>(request: &st
         });
         let made = world.gateways[0].position_comparisons().made;
         assert!(made > 0, "they were compared at the logon");
-        let mut by_hand = TcpStream::connect(world.at.web).expect("connected");
-        by_hand.write_all(request.as_bytes()).expect("room in the kernel");
+        world.requests(|_| vec![request.clone()]);
         world.until("what the account holds is told", |it| {
             it.gateways[0].position_comparisons().made > made
         });
@@ -385,47 +427,6 @@ pub fn a_trade_by_hand_is_found_by_comparing_positions<L: Language>(request: &st
     });
 }
 
-/// What the reader of drop copies said.
-static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
-
-fn tell(words: &str) {
-    SAID.lock().expect("nobody panics with it").push(words.to_owned());
-}
-
-/// A trades, and hears of it from the venue's drop copies, too, a tenth of a second later.
-pub fn copies_say_what_the_session_said<L: Language>(
-    settings: impl FnOnce(Ports, fn(&str)) -> CopyReaderSettings,
-) {
-    let mut reading = None;
-    day::<L>(|world| {
-        let (copies, reader) = CopyReader::open(settings(world.at, tell)).expect("a reader");
-        world.gateways[0].read_drop_copies(copies);
-        reading = Some(std::thread::spawn(move || reader.run()));
-        let is_up = || {
-            let said = SAID.lock().expect("nobody panics with it");
-            said.iter().any(|words| words == "drop copies of the venue are read")
-        };
-        world.until("the venue lets the reader in", |_| is_up());
-        world.hands[0].borrow_mut().creates.push(limit(Side::Buy, 0, 5));
-        world.until("the book has the order", |it| {
-            it.levels(1, Side::Buy)[0] == (AROUND, Lots(5)) && it.books_are_right()
-        });
-        world.hands[1].borrow_mut().creates.push(limit(Side::Sell, 0, 2));
-        world.until("two lots traded", |it| it.positions() == [2, -2] && it.books_are_right());
-        world.hands[0].borrow_mut().cancels.push(world.orders()[0][0].id);
-        world.until("it is cancelled", |it| it.is_nothing_open());
-        // The order, its trade and its end.
-        world.until("all of it is copied", |it| it.gateways[0].counters().drop_copies_read == 3);
-        let counters = world.gateways[0].counters();
-        assert_eq!((counters.drop_copy_corrections, counters.fills), (0, 1));
-        assert_eq!((counters.foreign_reports, counters.troubles), (0, 0));
-        assert_eq!(world.positions(), [2, -2]);
-    });
-    // The gateway is gone.
-    let reading = reading.expect("a thread").join().expect("it does not panic");
-    reading.expect("it ends well");
-}
-
 /// A has many orders and is killed; B's order stays.
 pub fn one_request_ends_all_orders_of_an_account_and_of_no_other<L: Language>() {
     const MANY: i64 = 40;
@@ -436,7 +437,7 @@ pub fn one_request_ends_all_orders_of_an_account_and_of_no_other<L: Language>() 
         world.until("all orders rest", |it| {
             it.orders().map(|of| of.len()) == [MANY as usize, 1] && it.books_are_right()
         });
-        let (before, killed_at) = (world.gateways[0].counters(), monotonic());
+        let before = world.gateways[0].counters();
         world.gateways[0].kill(KillScope::All, KillCause::Command).expect("a cancel");
         world.until("one order is open", |it| {
             it.orders().map(|of| of.len()) == [0, 1] && it.books_are_right()
@@ -444,75 +445,10 @@ pub fn one_request_ends_all_orders_of_an_account_and_of_no_other<L: Language>() 
         let after = world.gateways[0].counters();
         let [expired, cancels] = [after.expired - before.expired, after.cancels - before.cancels];
         assert_eq!(expired + cancels, MANY as u64);
-        // After half a second each is cancelled by itself, if this machine had no time before.
-        if monotonic().since(killed_at) < Nanos::from_millis(400) {
-            assert_eq!(after.cancel_requests, before.cancel_requests, "one for them all");
-        }
+        assert_eq!(after.cancel_requests, before.cancel_requests, "one for them all");
         // One order alone is cancelled as ever.
         world.hands[1].borrow_mut().cancels.push(world.orders()[1][0].id);
         world.until("nothing is open", |it| it.is_nothing_open() && it.books_are_right());
         assert_eq!(world.gateways[1].counters().cancels, 1);
     });
-}
-
-/// Both ask for this and that on a bad day; in the end they, their books and the venue agree.
-pub fn under_faults_all_agree_in_the_end<L: Language>(mut faults: Faults, mut random: Random) {
-    day::<L>(|world| {
-        world.set_faults(faults);
-        let mut round = 0;
-        // Some seeds trade seldom.
-        while round < ROUNDS || (world.fills() <= FILLS && round < 10 * ROUNDS) {
-            round += 1;
-            // Now and then somebody asks while there is no session.
-            if random.below(8) > 0 {
-                world.until_ready(&mut faults);
-            }
-            ask(world, &mut random);
-            for _ in 0..random.below(40) {
-                world.poll();
-            }
-        }
-        world.set_faults(Faults::default());
-        world.until("both have asked", |it| it.hands.iter().all(|its| its.borrow().have_asked()));
-        // A gateway looks at its client's requests once a poll.
-        world.poll();
-        world.until("both are ready, and no outcome is unknown", |it| {
-            let is_known = |order: &OpenOrder| order.state == OrderState::Working;
-            it.orders().iter().flatten().all(is_known) && it.books_are_right()
-        });
-        // An order may be known to be done before its last trade has been asked about.
-        world.until("what one bought the other sold", |it| it.positions().iter().sum::<i64>() == 0);
-        let counters = world.gateways.each_ref().map(|gateway| gateway.counters());
-        let fills = world.fills();
-        let orders = counters.map(|it| it.orders).iter().copied().min();
-        let injected = world.venue.observer().front().injected;
-        assert!(
-            fills > FILLS && orders > Some(10) && injected > 10,
-            "{fills} {orders:?} {injected}"
-        );
-        // A cancel that was asked for before may be lost yet: what is killed is cancelled again.
-        for gateway in &mut world.gateways {
-            gateway.kill(KillScope::All, KillCause::Command).expect("cancels");
-        }
-        world.until("nothing is open", |it| it.is_nothing_open() && it.books_are_right());
-        world.until("what one bought the other sold", |it| it.positions().iter().sum::<i64>() == 0);
-    });
-}
-
-/// Something that a strategy may do.
-fn ask<L: Language>(world: &World<'_, L>, random: &mut Random) {
-    let member = random.below(2) as usize;
-    let mut hands = world.hands[member].borrow_mut();
-    let side = if random.below(2) == 0 { Side::Buy } else { Side::Sell };
-    let (ticks, lots) = (random.below(9) as i64 - 4, random.below(5) as i64 + 1);
-    let open = &world.orders()[member];
-    let other = open.get(random.below(open.len().max(1) as u64) as usize);
-    match (random.below(4), other) {
-        (0, Some(order)) => hands.cancels.push(order.id),
-        (1, Some(order)) => {
-            let terms = limit(order.terms.side, ticks, order.terms.lots.0 + lots);
-            hands.modifies.push((order.id, terms));
-        }
-        _ => hands.creates.push(limit(side, ticks, lots)),
-    }
 }

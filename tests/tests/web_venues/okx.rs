@@ -26,7 +26,7 @@ use taut_ws::{Connection, Event, WsConfig};
 
 use crate::hands::{Hands, Obedient, Running};
 
-type AtOkx<'m> = Running<'m, OkxFeed, OkxWs>;
+type AtOkx<'m> = Running<'m, EpollKernel, OkxFeed, OkxWs>;
 
 const NAME: &str = "BTC-USDT";
 const URL: &str = "ws://localhost/ws/v5/any";

@@ -11,8 +11,9 @@ pub const LAW: Law = Law {
     check,
 };
 
-/// Where the command's verbs are declared.
-const CLI: &str = "crates/taut-cli/src/main.rs";
+/// Where the command's verbs are declared: those of every build, and those of the full one.
+const CLI: &str = "crates/taut-cli/src/lib.rs";
+const FULL: &str = "crates/taut-cli/src/full.rs";
 /// Beside it, one file for each verb: where that one's own verbs are.
 const VERBS: &str = "crates/taut-cli/src";
 /// What is told of older versions stays.
@@ -57,9 +58,10 @@ fn check(house: &House<'_>) -> Vec<Finding> {
 
 /// The verbs of `taut`, and theirs.
 fn verbs(house: &House<'_>) -> Vec<Verb> {
-    let source = house.tree.text(CLI).unwrap_or_default();
+    let sources = [CLI, FULL].map(|path| house.tree.text(path).unwrap_or_default());
     let help = || "help".to_owned();
-    let all = variants(source, "Verb").map(|variant| Verb {
+    let declared = sources.into_iter().flat_map(|source| variants(source, "Verb"));
+    let all = declared.filter(|variant| !variant.is_flat).map(|variant| Verb {
         name: typed(variant.name()),
         verbs: own_verbs(house, &variant).map_or_else(Vec::new, |own| [own, vec![help()]].concat()),
     });
@@ -165,8 +167,9 @@ mod tests {
 
     const CLI: &str = "//! It.\n#![forbid(unsafe_code)]\nenum Verb {\n    /// Books.\n    \
         #[command(subcommand)]\n    Book(book::Book),\n    Gate(Box<gate::Gate>),\n    \
-        IpcKill {\n        rate: u32,\n    },\n    Send(send::Arguments),\n}\nenum Other {\n    \
-        Dance,\n}\n";
+        IpcKill {\n        rate: u32,\n    },\n    #[command(flatten)]\n    \
+        Full(full::Verb),\n}\nenum Other {\n    Dance,\n}\n";
+    const FULL: &str = "//! It.\npub enum Verb {\n    Send(send::Arguments),\n}\n";
     const BOOK: &str = "//! It.\npub enum Book {\n    /// It.\n    Verify(Verify),\n}\n";
     const GATE: &str = "//! It.\npub struct Gate;\nenum Verb {\n    #[command(flatten)]\n    \
         File(FileVerb),\n    CancelAll {\n    },\n}\n";
@@ -174,11 +177,11 @@ mod tests {
 
     #[test]
     fn a_page_names_verbs_that_exist() {
-        let cli = (super::CLI, CLI);
+        let (cli, full) = ((super::CLI, CLI), (super::FULL, FULL));
         let book = ("crates/taut-cli/src/book.rs", BOOK);
         let gate = ("crates/taut-cli/src/gate.rs", GATE);
         let file = ("crates/taut-cli/src/config_file.rs", FILE);
-        let tree = |page| [cli, book, gate, file, ("docs/a.md", page)];
+        let tree = |page| [cli, full, book, gate, file, ("docs/a.md", page)];
         for page in [
             "`taut book verify`, `taut ipc-kill`, `taut --help`, `taut VERB`\n",
             "taut dance is prose, and `taut\nbook` goes on\n",
@@ -192,6 +195,7 @@ mod tests {
             ("`taut book`, then `taut bock`\n", 1, "`taut bock`"),
             ("```sh\n$ taut ipckill\n```\n", 2, "`taut ipckill`"),
             ("`taut rate`\n", 1, "`taut rate`"),
+            ("`taut full`\n", 1, "`taut full`"),
             ("`taut book bind`\n", 1, "`taut book bind`"),
             ("```\n$ taut gate cancel\n```\n", 2, "`taut gate cancel`"),
         ] {

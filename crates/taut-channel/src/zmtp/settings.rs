@@ -55,6 +55,32 @@ pub(super) fn subscriber(uri: &ZmtpUri) -> Result<ConnectionConfig, ChannelError
     Ok(config)
 }
 
+/// The settings of a socket's connections at a place: its own, and what the place says.
+pub(super) fn exchange(
+    uri: &ZmtpUri,
+    end: ZmtpEnd,
+    of_socket: &ConnectionConfig,
+) -> Result<ConnectionConfig, ChannelError> {
+    let is_channels = !uri.subscribe.is_empty()
+        || uri.cache.is_some()
+        || uri.hwm.is_some()
+        || uri.end.is_some()
+        || uri.pattern != Pattern::default()
+        || uri.on_full != OnFull::default();
+    if is_channels {
+        let what = "bind, connect, pattern, subscribe, hwm, on-full or cache at a socket's place";
+        let remedy = "the socket's type, its settings and its calls say that";
+        return Err(ChannelError::Unsupported { what, remedy });
+    }
+    let mut config = of_socket.clone();
+    let security = config.security.clone();
+    common(&mut config, uri, end)?;
+    if uri.curve.is_none() && uri.plain.is_none() {
+        config.security = security;
+    }
+    Ok(config)
+}
+
 /// Who binds: the publication, unless the URI of an end says otherwise.
 pub(super) fn publisher_end(uri: &ZmtpUri) -> ZmtpEnd {
     uri.end.unwrap_or(ZmtpEnd::Bind)

@@ -48,6 +48,8 @@ if "secret" in options:
 if "heartbeat" in options:
     socket.heartbeat_ivl = int(options["heartbeat"])
     socket.heartbeat_ttl = 5 * int(options["heartbeat"])
+if "name" in options:
+    socket.identity = options["name"].encode()
 (socket.bind if end == "bind" else socket.connect)(endpoint)
 if kind == "sub":
     socket.subscribe(options.get("subscribe", ""))
@@ -55,7 +57,16 @@ if kind == "xsub":
     socket.send(b"\x01" + options.get("subscribe", "").encode())
 say("at " + socket.last_endpoint.decode())
 count = int(options["count"])
-if kind in ("sub", "xsub", "pull"):
+if kind in ("rep", "router", "pair"):
+    # An echo: of a REQ's question, of whatever a DEALER or a PAIR sends.
+    for _ in range(count):
+        socket.send_multipart(socket.recv_multipart())
+elif kind in ("req", "dealer"):
+    for number in range(count):
+        socket.send_multipart(message(number))
+        parts = socket.recv_multipart()
+        say("%d %d %d" % (len(parts), sum(map(len, parts)), fnv(b"".join(parts))))
+elif kind in ("sub", "xsub", "pull"):
     for _ in range(count):
         parts = socket.recv_multipart()
         say("%d %d %d" % (len(parts), sum(map(len, parts)), fnv(b"".join(parts))))

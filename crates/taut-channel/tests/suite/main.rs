@@ -13,4 +13,5 @@ mod memory;
 mod relay;
 mod shared;
 mod shared_loop;
+mod sockets;
 mod zmtp;

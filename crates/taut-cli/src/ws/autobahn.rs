@@ -9,7 +9,7 @@ use crate::event_loop;
 use crate::exit::Failure;
 use crate::progress::Progress;
 use crate::terminal::print;
-use crate::ws::dial::{Client, Dial, Options, SOURCES};
+use crate::ws::dial::{Asked, Dial, Options, SOURCES};
 
 /// The arguments of `taut ws autobahn`.
 #[derive(Args, Debug)]
@@ -29,7 +29,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let url = arguments.url.trim_end_matches('/');
     let mut events = event_loop::open(SOURCES)?;
     let mut words = String::new();
-    let dial = |path: String| Dial::new(&format!("{url}/{path}"), &[], &arguments.options);
+    let dial =
+        |path: String| Dial::new(&format!("{url}/{path}"), &Asked::default(), &arguments.options);
     play(&mut events, &dial(String::from("getCaseCount"))?, &mut |_, event| {
         if let Event::Text(text) = event {
             words = (*text).to_owned();
@@ -67,15 +68,15 @@ fn play(
     dial: &Dial,
     application: &mut impl FnMut(&mut Outbox, &Event<'_>),
 ) -> Result<(), Failure> {
-    let mut client = Client::start(events.io(), dial)?;
+    let mut client = dial.start(events.io())?;
     let (mut failure, mut is_up) = (None, false);
     let mut handler = |io: &mut Io<EpollKernel>, completion: Completion<'_>| {
         let mut hear = |outbox: &mut Outbox, event: Event<'_>| {
             is_up |= matches!(event, Event::Opened(_));
             application(outbox, &event);
         };
-        if let Err(fault) = client.handle(io, dial, &completion, &mut hear) {
-            failure.get_or_insert(fault);
+        if let Err(fault) = client.handle(io, &completion, &mut hear) {
+            failure.get_or_insert(dial.failure(fault));
         }
         if client.is_over() || taut_sys::stop_requests() > 1 {
             io.stop();

@@ -3,6 +3,7 @@
 use clap::Args;
 use serde::Serialize;
 use taut_io::{Completion, EpollKernel, Io, WaitStrategy};
+use taut_net::WsClient;
 use taut_types::Nanos;
 use taut_ws::{CloseCode, Closed, Event, Outbox};
 
@@ -10,7 +11,7 @@ use crate::event_loop;
 use crate::exit::Failure;
 use crate::progress::Progress;
 use crate::terminal::{print, print_json, tell};
-use crate::ws::dial::{Client, Dial, Options, SOURCES};
+use crate::ws::dial::{Asked, Dial, Options, SOURCES};
 use crate::ws::words;
 use taut_report::{Latency, Spread};
 
@@ -25,6 +26,14 @@ pub struct Arguments {
     /// A header of the request, as 'Name: value'; several times for several.
     #[arg(long, value_name = "NAME: VALUE")]
     header: Vec<String>,
+    /// A subprotocol to offer, the best first; several times for several.
+    #[arg(long, value_name = "NAME")]
+    protocol: Vec<String>,
+    /// Follow so many redirections (301, 302, 307, 308); none leads from wss:// to ws://, and
+    /// headers do not go along to another host.
+    #[arg(long, value_name = "N", default_value_t = 0,
+          value_parser = clap::value_parser!(u8).range(..=20))]
+    redirects: u8,
     /// A text to send once it is open, such as a subscription; several times for several.
     #[arg(long, value_name = "TEXT")]
     subscribe: Vec<String>,
@@ -49,6 +58,13 @@ struct Report<'a> {
     bytes: u64,
     text_messages: u64,
     pings: u64,
+    /// The subprotocol that the server chose.
+    protocol: Option<&'a str>,
+    /// Whether both sides agreed on compression.
+    compression: bool,
+    /// Of the messages that came compressed: how many, and their bytes on the way.
+    compressed_messages: u64,
+    compressed_bytes: u64,
     /// From the first message to the last.
     seconds: f64,
     msgs_per_s: f64,
@@ -60,23 +76,29 @@ struct Report<'a> {
 
 /// Connects, listens, closes.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let dial = Dial::new(&arguments.url, &arguments.header, &arguments.options)?;
+    let asked = Asked {
+        headers: &arguments.header,
+        protocols: &arguments.protocol,
+        redirects_max: arguments.redirects,
+    };
+    let dial = Dial::new(&arguments.url, &asked, &arguments.options)?;
     let mut events = event_loop::open(SOURCES)?;
-    let mut client = Client::start(events.io(), &dial)?;
+    let mut client = dial.start(events.io())?;
     let mut run = Run::new(arguments);
     let mut failure = None;
     let mut handler = |io: &mut Io<EpollKernel>, completion: Completion<'_>| {
         let now = io.now();
         let mut hear = |outbox: &mut Outbox, event: Event<'_>| run.hear(now, outbox, &event);
-        if let Err(fault) = client.handle(io, &dial, &completion, &mut hear) {
-            failure.get_or_insert(fault);
+        if let Err(fault) = client.handle(io, &completion, &mut hear) {
+            failure.get_or_insert(dial.failure(fault));
         }
+        run.look(&mut client);
         if failure.is_some() || client.is_over() || run.is_done(io, &mut client) {
             io.stop();
         }
     };
     event_loop::run(&mut events, &mut handler, WaitStrategy::Block)?;
-    run.finish(&dial, failure)
+    run.finish(client.url(), failure)
 }
 
 struct Run<'a> {
@@ -100,6 +122,10 @@ struct Heard {
     bytes: u64,
     texts: u64,
     pings: u64,
+    protocol: Option<String>,
+    is_compressed: bool,
+    compressed_messages: u64,
+    compressed_bytes: u64,
     first: Option<Nanos>,
     last: Option<Nanos>,
     gaps: Option<Latency>,
@@ -124,7 +150,11 @@ impl<'a> Run<'a> {
 
     fn hear(&mut self, now: Nanos, outbox: &mut Outbox, event: &Event<'_>) {
         match *event {
-            Event::Opened(_) => self.open(now, outbox),
+            Event::Opened(response) => {
+                self.heard.protocol = response.protocol().map(str::to_owned);
+                self.heard.is_compressed = response.deflate().is_some();
+                self.open(now, outbox);
+            }
             Event::Text(text) => self.message(now, text.as_bytes(), Some(text)),
             Event::Binary(bytes) => self.message(now, bytes, None),
             Event::Ping(_) => self.heard.pings += 1,
@@ -159,6 +189,15 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// What the connection counts by itself.
+    fn look(&mut self, client: &mut WsClient) {
+        if let Some(ws) = client.ws() {
+            let counters = ws.counters();
+            self.heard.compressed_messages = counters.compressed_messages_in;
+            self.heard.compressed_bytes = counters.compressed_bytes_in;
+        }
+    }
+
     fn message(&mut self, now: Nanos, bytes: &[u8], text: Option<&str>) {
         let heard = &mut self.heard;
         if self.arguments.count.is_some_and(|count| heard.messages >= count) {
@@ -184,7 +223,7 @@ impl<'a> Run<'a> {
     }
 
     /// Closes when it has heard enough; true when there is nothing more to wait for.
-    fn is_done(&mut self, io: &mut Io<EpollKernel>, client: &mut Client) -> bool {
+    fn is_done(&mut self, io: &mut Io<EpollKernel>, client: &mut WsClient) -> bool {
         let is_stopped = taut_sys::stop_requests() > 0;
         if self.end.is_some() && !self.is_open {
             // No WebSocket came about, and nothing of its end is waited for.
@@ -202,7 +241,7 @@ impl<'a> Run<'a> {
         self.leaves.is_some_and(|until| io.now() >= until)
     }
 
-    fn finish(mut self, dial: &Dial, failure: Option<Failure>) -> Result<(), Failure> {
+    fn finish(mut self, url: &str, failure: Option<Failure>) -> Result<(), Failure> {
         let heard = &mut self.heard;
         let span = match (heard.first, heard.last) {
             (Some(first), Some(last)) => (last - first).0 as f64 / 1e9,
@@ -214,11 +253,15 @@ impl<'a> Run<'a> {
             None => "not answered",
         };
         let report = Report {
-            url: dial.name(),
+            url,
             messages: heard.messages,
             bytes: heard.bytes,
             text_messages: heard.texts,
             pings: heard.pings,
+            protocol: heard.protocol.as_deref(),
+            compression: heard.is_compressed,
+            compressed_messages: heard.compressed_messages,
+            compressed_bytes: heard.compressed_bytes,
             seconds: span,
             msgs_per_s: rate(heard.messages.saturating_sub(1)),
             bytes_per_s: rate(heard.bytes),
@@ -240,7 +283,7 @@ impl<'a> Run<'a> {
             (None, None, None) if taut_sys::stop_requests() > 0 => return Ok(()),
             (None, None, None) => String::from("the stream ended"),
         };
-        Err(Failure::Run(format!("{}: {words}", dial.name())))
+        Err(Failure::Run(format!("{url}: {words}")))
     }
 }
 
@@ -249,6 +292,12 @@ fn tell_people(report: &Report<'_>) {
     tell(format_args!(
         "{messages} messages, {bytes} bytes in {seconds:.3} s, {rate} a second; {end}"
     ));
+    if report.compressed_messages > 0 {
+        let Report { compressed_messages, compressed_bytes, .. } = report;
+        tell(format_args!(
+            "{compressed_messages} of them came compressed, in {compressed_bytes} bytes"
+        ));
+    }
     if let Some(gaps) = &report.gap_ns {
         tell(format_args!("gaps: {}", gaps.line()));
     }

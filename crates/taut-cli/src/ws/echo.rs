@@ -7,7 +7,7 @@ use clap::Args;
 use taut_io::{Admission, Completion, EpollKernel, Handle, Io};
 use taut_net::{TlsServerConfig, WsEvent, WsStream};
 use taut_types::Nanos;
-use taut_ws::{CloseCode, Closed, Connection, Event, KeepAlive, Outbox, WsConfig};
+use taut_ws::{CloseCode, Closed, Connection, Deflate, Event, KeepAlive, Outbox, WsConfig};
 
 use crate::channel::arguments::Wait;
 use crate::event_loop::{self, not_served};
@@ -49,6 +49,9 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 1024,
           value_parser = clap::value_parser!(u16).range(1..))]
     connections: u16,
+    /// Compress messages (permessage-deflate) for clients that offer it.
+    #[arg(long)]
+    compress: bool,
     /// How it waits for messages.
     #[arg(long, value_enum, default_value_t = Wait::Block)]
     wait: Wait,
@@ -71,6 +74,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         // A message beyond the limit at which it is not read any more, and its answer.
         send_bytes_max: 2 * message_bytes_max + 2 * PAUSE_BYTES,
         keep_alive: Some(KeepAlive::DEFAULT),
+        deflate: arguments.compress.then(Deflate::default),
         ..WsConfig::default()
     };
     let peers = (0..sources_max).map(|_| None).collect();

@@ -155,14 +155,15 @@ fn check_recording(text: &str) -> (Option<i32>, String, String) {
     let folder = tempfile::tempdir().expect("a folder");
     let taut = |arguments: &[&str]| {
         let mut command = Command::new(TAUT);
-        command.current_dir(&folder).arg("venue").args(arguments).args(["--as", "binance"]);
-        command.output().expect("it runs")
+        command.current_dir(&folder).arg("venue").args(arguments).output().expect("it runs")
     };
-    let sample = String::from_utf8(taut(&["sample"]).stdout).expect("text");
+    let sample = taut(&["sample", "--as", "binance"]).stdout;
+    let sample = String::from_utf8(sample).expect("text");
     let recording = "[[recordings]]\ninstrument = \"BTCUSDT\"\nfile = \"day\"\n";
     fs::write(folder.path().join("venue.toml"), format!("{sample}\n{recording}")).expect("a file");
     fs::write(folder.path().join("day"), text).expect("a file");
-    let output = taut(&["check", "venue.toml"]);
+    // Before the verb as behind it.
+    let output = taut(&["--as", "binance", "check", "venue.toml"]);
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
     (output.status.code(), text(output.stdout), text(output.stderr))
 }
@@ -178,6 +179,10 @@ fn a_check_of_a_venue_looks_into_its_recordings() {
     let line = said.lines().find(|line| line.starts_with("BTCUSDT: a recording, ")).expect(&said);
     let seen = "day: Binance's frames, from 2023-11-14 22:13:20 UTC; all of its 1 lines were read";
     assert!(line.ends_with(seen), "{line}");
+    let stray = ["venue", "--config", "venue.toml", "check", "venue.toml"];
+    let stray = Command::new(TAUT).args(stray).output().expect("it runs");
+    assert_eq!(stray.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&stray.stderr).contains("--config is for running a venue"));
     let (code, _, told) = check_recording(&format!("{snapshot}\nnonsense\n"));
     assert_eq!(code, Some(2), "{told}");
     let remedy = "recordings[0].file must be a LOBSTER message file, or a capture of";

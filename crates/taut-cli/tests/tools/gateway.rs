@@ -801,6 +801,14 @@ fn a_gateway_that_is_killed_comes_back_with_its_orders_positions_and_kill_switch
     drop((gateway, venue));
 }
 
+/// Halts both instruments of the venue with this control socket, or has them trade again.
+fn at_venue(control: &str, verb: &str) {
+    for symbol in ["ONE", "TWO"] {
+        let said = run(&["venue", verb, control, symbol]);
+        assert!(said.status.success(), "{verb} {symbol}: {}", text(&said.stderr));
+    }
+}
+
 #[test]
 fn one_strategy_trades_in_the_gateways_thread_as_others_do_beside_it() {
     let world = World::new();
@@ -809,12 +817,7 @@ fn one_strategy_trades_in_the_gateways_thread_as_others_do_beside_it() {
     let venue = world.start_venue_with(&format!(
         "name = \"{venue_control}\"\ncancel_on_disconnect = false\nreset_on_logon = false\n"
     ));
-    let at_venue = |verb: &str| {
-        for symbol in ["ONE", "TWO"] {
-            let said = run(&["venue", verb, venue_control, symbol]);
-            assert!(said.status.success(), "{verb} {symbol}: {}", text(&said.stderr));
-        }
-    };
+    let at_venue = |verb: &str| at_venue(venue_control, verb);
     let keys = "name = \"first\"\n[parameters]\nrate = 200\nrest_ms = 3000000\n";
     let file = world.path("strategy.toml");
     std::fs::write(&file, keys).expect("a file");
@@ -895,12 +898,24 @@ fn one_strategy_trades_in_the_gateways_thread_as_others_do_beside_it() {
 #[test]
 fn orders_whose_strategy_does_not_come_back_are_cancelled() {
     let world = World::new();
-    let venue = world.start_venue_with("cancel_on_disconnect = false\nreset_on_logon = false\n");
+    let control = world.path("venue-control");
+    let control = control.to_str().expect("a path");
+    let venue = world.start_venue_with(&format!(
+        "name = \"{control}\"\ncancel_on_disconnect = false\nreset_on_logon = false\n"
+    ));
     let mut gateway = world.start_journalled();
     until("a session", DEADLINE, || world.status()["order_entry"] == true);
     let strategy = world.start_strategy_with("first", &["--rest", "3000000"]);
-    until("resting orders", DEADLINE, || world.status()["open_orders"].as_u64() > Some(20));
-    // Nothing trades while there is no gateway, which does not hear of the strategy's end.
+    // A venue that was stopped makes up for it, and would trade them all before their cancels.
+    until("resting orders that nobody trades with", DEADLINE, || {
+        at_venue(control, "halt");
+        let rest = world.status()["open_orders"].as_u64() > Some(0);
+        if !rest {
+            at_venue(control, "resume");
+        }
+        rest
+    });
+    // It does not answer while there is no gateway, which does not hear of the strategy's end.
     signal(&venue, "-STOP");
     gateway.kill();
     drop(strategy);

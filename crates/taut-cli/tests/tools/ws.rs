@@ -152,6 +152,58 @@ fn a_server_listens_at_a_name() {
     assert!(made.status.success(), "{}", words(&made));
 }
 
+#[test]
+fn compression_is_offered_agreed_on_and_counted() {
+    let text = "a price, and a price, and a price. ".repeat(100);
+    for (compresses, compressed) in [(true, 1), (false, 0)] {
+        let echo = Echo::start(if compresses { &["--compress"] } else { &[] });
+        let sent = ["--compress", "--json", "--subscribe", &text, "--count", "1"];
+        let made = output(&[&["connect", &echo.url], &sent[..]].concat());
+        assert!(made.status.success(), "{}", words(&made));
+        let report: serde_json::Value = serde_json::from_slice(&made.stdout).expect("JSON");
+        assert_eq!(report["compression"], compresses);
+        assert_eq!(report["bytes"], text.len());
+        assert_eq!(report["compressed_messages"], compressed);
+        assert!(report["compressed_bytes"].as_u64().expect("a number") < 200, "{report}");
+    }
+}
+
+#[test]
+fn a_proxy_is_told_who_asks_and_what_it_refuses_is_told_with_a_remedy() {
+    let head = |stream: &mut std::net::TcpStream| {
+        stream.set_read_timeout(Some(DEADLINE)).expect("a deadline");
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            let mut byte = [0];
+            stream.read_exact(&mut byte).expect("the head");
+            head.extend(byte);
+        }
+        String::from_utf8(head).expect("text")
+    };
+    let (listener, address) = tcp_listener();
+    let proxy = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("a client");
+        let asked = head(&mut stream);
+        let answer = "HTTP/1.1 407 Who\r\nProxy-Authenticate: Basic\r\n\r\n";
+        stream.write_all(answer.as_bytes()).expect("a reader");
+        asked
+    });
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("user");
+    fs::write(&file, "me:word\n").expect("room");
+    fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o600)).expect("its");
+    let (proxy_url, user) = (format!("http://{address}"), format!("file:{}", file.display()));
+    let way = ["--proxy", &proxy_url, "--proxy-user", &user];
+    let made = output(&[&["connect", "ws://venue.invalid/"], &way[..]].concat());
+    let asked = proxy.join().expect("the proxy");
+    assert!(asked.starts_with("CONNECT venue.invalid:80 HTTP/1.1\r\n"), "{asked}");
+    assert!(asked.contains("Proxy-Authorization: Basic bWU6d29yZA==\r\n"), "{asked}");
+    assert_eq!(made.status.code(), Some(1));
+    let told = words(&made);
+    assert!(told.contains("407") && told.contains("--proxy-user"), "{told}");
+    assert!(told.contains(&proxy_url) && !told.contains("word\n"), "{told}");
+}
+
 /// A text may hold anything; a terminal must not obey it.
 #[test]
 fn what_a_server_sends_is_shown_and_not_obeyed() {
@@ -215,6 +267,13 @@ fn wrong_use_ends_with_exit_code_2_before_anything_starts() {
         &["connect", "ws://a", "--header", "no colon"],
         &["connect", "ws://a", "--header", "Host: b"],
         &["connect", "ws://a", "--count", "0"],
+        &["connect", "ws://a", "--protocol", "two words"],
+        &["connect", "ws://a", "--redirects", "21"],
+        &["connect", "ws://a", "--proxy", "socks5://b"],
+        &["connect", "ws://a", "--proxy", "http://user:word@b"],
+        &["connect", "ws://a", "--proxy-user", "env:HOME"],
+        &["connect", "ws://a", "--proxy", "http://b", "--proxy-user", "me:hunter2"],
+        &["connect", "ws://a", "--proxy", "http://b", "--proxy-user", "env:TAUT_UNSET"],
         &["connect", "wss://a", "--tls-roots", "/does/not/exist"],
         &["echo", "--listen", "nowhere"],
         &["echo", "--listen", "127.0.0.1:0", "--tls-cert", "x"],
@@ -223,7 +282,7 @@ fn wrong_use_ends_with_exit_code_2_before_anything_starts() {
     ] {
         let made = output(arguments);
         assert_eq!(made.status.code(), Some(2), "{arguments:?}: {}", words(&made));
-        assert!(!made.stderr.is_empty());
+        assert!(!made.stderr.is_empty() && !words(&made).contains("hunter2"));
     }
 }
 

@@ -48,7 +48,8 @@ impl TlsKeys {
         let identity = identity.as_ref().map(|(chain, key)| (&chain[..], &key[..]));
         let config = TlsClientConfig::with_identity(&roots, identity, &[]);
         let config = config.map_err(|_| self.unusable(&trusted))?;
-        Ok(TlsSettings { config, server_name: self.server_name.clone(), trusted })
+        let (server_name, keys) = (self.server_name.clone(), TlsNames::OF_SESSION);
+        Ok(TlsSettings { config, server_name, trusted, keys })
     }
 
     /// An acceptor's.
@@ -98,6 +99,28 @@ pub struct TlsSettings {
     pub server_name: Option<String>,
     /// The file of the roots, for words.
     pub trusted: PathBuf,
+    /// What these are called where they are set, for words.
+    pub keys: TlsNames,
+}
+
+/// How an initiator's settings call what its TLS stands on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TlsNames {
+    /// The roots.
+    pub ca: &'static str,
+    /// The name that must be in the acceptor's certificate, where it can be set.
+    pub server_name: Option<&'static str>,
+    /// The certificate that it shows, where it can be set.
+    pub certificate: Option<&'static str>,
+}
+
+impl TlsNames {
+    /// Those of a session's `tls`.
+    pub const OF_SESSION: Self = Self {
+        ca: "tls.ca",
+        server_name: Some("tls.server_name"),
+        certificate: Some("tls.certificate"),
+    };
 }
 
 impl TlsSettings {
@@ -111,17 +134,20 @@ impl TlsSettings {
     /// An error in words that say what was expected.
     pub(crate) fn explain(&self, address: &str, error: &NetError) -> String {
         let (name, trusted) = (self.name_for(address), self.trusted.display());
+        let named = |key: Option<&str>| key.map_or_else(String::new, |key| format!(" ({key})"));
+        let name_key = named(self.keys.server_name);
         match error {
             NetError::Certificate(fault) => {
-                let remedy = fault.remedy(&format!("{trusted} (tls.ca)"), name);
-                format!("TLS: {error}; asked for \"{name}\" (tls.server_name): {remedy}")
+                let remedy = fault.remedy(&format!("{trusted} ({})", self.keys.ca), name);
+                format!("TLS: {error}; asked for \"{name}\"{name_key}: {remedy}")
             }
             NetError::CertificateRefused => {
-                format!("TLS: {error} (tls.certificate), or wants one and got none")
+                let key = named(self.keys.certificate);
+                format!("TLS: {error}{key}, or wants one and got none")
             }
             NetError::TlsViolation => format!("TLS: {error}; is the port one with TLS?"),
             NetError::MalformedTarget => {
-                format!("TLS: \"{name}\" is no name of a server (tls.server_name)")
+                format!("TLS: \"{name}\" is no name of a server{name_key}")
             }
             _ => error.to_string(),
         }

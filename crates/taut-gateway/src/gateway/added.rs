@@ -51,7 +51,7 @@ impl<C: Client, F: FeedHandler, K: Kernel, O: Observer, H: OrderHandler>
         let streams = core.streams.as_mut();
         let asks = streams.is_some_and(|streams| streams.add_instrument(events.io(), &new.name));
         let status = core.market.order_status(new.instrument.id());
-        core.orders.add_instrument(new, status, asks || H::COMPARES_INSTRUMENTS);
+        core.orders.add_instrument(new, status, asks || core.orders.compares_instruments());
         core.instruments.push(new.instrument);
         let now = core.clock.now();
         core.with_client(|client, clock, state| client.instruments_added(clock, state, now));

@@ -288,8 +288,8 @@ impl<C: Client, F: FeedHandler, K: Kernel, O: Observer, H: OrderHandler>
 
     /// What the venue's order entry can do.
     #[must_use]
-    pub const fn order_capabilities(&self) -> Capabilities {
-        H::CAPABILITIES
+    pub fn order_capabilities(&self) -> Capabilities {
+        self.core.orders.capabilities()
     }
 
     /// Every order that is remembered, to look at.

@@ -219,7 +219,7 @@ impl<H: OrderHandler> OrderSession<H> {
     /// carries messages one by one.
     #[inline]
     fn send_batch(&mut self, io: &mut Io<impl Kernel>) {
-        let is_stream = H::CAPABILITIES.framing == Framing::Stream;
+        let is_stream = self.handler.capabilities().framing == Framing::Stream;
         if !is_stream || self.handler.unsent().len() >= BATCH_BYTES {
             self.send_left(io);
         }

@@ -34,12 +34,6 @@ use crate::regions::Recorders;
 use crate::reports::{Books, Reports};
 
 impl<H: OrderHandler> OrderSession<H> {
-    /// A request's name must be one that the venue takes.
-    const NAMES_FIT: () = assert!(
-        H::CAPABILITIES.name_bytes_max >= RequestId::TEXT_BYTES,
-        "a request's name is longer than the venue takes"
-    );
-
     /// Starts to connect to the venue.
     pub(crate) fn connect(
         config: &GatewayConfig,
@@ -47,14 +41,17 @@ impl<H: OrderHandler> OrderSession<H> {
         io: &mut Io<impl Kernel>,
         now: Now,
     ) -> Result<Self, GatewayError> {
-        let () = Self::NAMES_FIT;
+        let capabilities = handler.capabilities();
+        if capabilities.name_bytes_max < RequestId::TEXT_BYTES {
+            return Err(GatewayError::RequestNames);
+        }
         let settings = config.session.clone();
         let is_http = matches!(settings.transport, Transport::Http { .. });
-        if is_http || settings.transport.framing() != H::CAPABILITIES.framing {
+        if is_http || settings.transport.framing() != capabilities.framing {
             return Err(GatewayError::Transport);
         }
         let beside_framing = settings.beside.as_ref().map(|it| it.transport.framing());
-        if beside_framing != H::ASKS_BESIDE.then_some(Framing::Messages) {
+        if beside_framing != handler.asks_beside().then_some(Framing::Messages) {
             return Err(GatewayError::Transport);
         }
         let (shortest, longest) = settings.reconnect;
@@ -342,7 +339,7 @@ impl<H: OrderHandler> OrderSession<H> {
                 self.phase = Phase::Reconciling;
                 self.back_off.reset();
                 let open = table.open_orders().map(|order| order.id);
-                reconcile.begin(open, H::CAPABILITIES.tells_all);
+                reconcile.begin(open, self.handler.capabilities().tells_all);
                 self.begin_comparison();
             }
             VenueEvent::LoggedOut if self.is_leaving => self.phase = Phase::Ended,
@@ -427,7 +424,7 @@ impl<H: OrderHandler> OrderSession<H> {
             order.state == OrderState::Unknown || order.state.is_done() && order.misses_trades()
         };
         reconcile.want_untold(|order| table.get(order).is_some_and(is_unsure));
-        let has_no_numbers = H::CAPABILITIES.framing == Framing::Messages;
+        let has_no_numbers = self.handler.capabilities().framing == Framing::Messages;
         if has_no_numbers && self.looks.is_multiple_of(LOOKS) {
             self.ask_about_all();
         }
@@ -450,7 +447,7 @@ impl<H: OrderHandler> OrderSession<H> {
     fn ask_about_all(&mut self) {
         let at_rest = |order: &&Order| order.pending().next().is_none();
         let open = self.table.open_orders().filter(at_rest).map(|order| order.id);
-        self.reconcile.begin(open, H::CAPABILITIES.tells_all);
+        self.reconcile.begin(open, self.handler.capabilities().tells_all);
     }
 
     /// Asks what is to be asked; ends what is broken.

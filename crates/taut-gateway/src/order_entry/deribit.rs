@@ -147,12 +147,14 @@ impl DeribitFix {
 }
 
 impl OrderHandler for DeribitFix {
-    const CAPABILITIES: Capabilities = Capabilities {
-        framing: Framing::Stream,
-        tells_all: true,
-        tells_positions: false,
-        name_bytes_max: 64,
-    };
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            framing: Framing::Stream,
+            tells_all: true,
+            tells_positions: false,
+            name_bytes_max: 64,
+        }
+    }
 
     fn connected(&mut self, now: Now, random: [u8; 32], failed_logons: u32) {
         self.link.connected(now, random, failed_logons);

@@ -69,12 +69,14 @@ impl Fix44 {
 }
 
 impl OrderHandler for Fix44 {
-    const CAPABILITIES: Capabilities = Capabilities {
-        framing: Framing::Stream,
-        tells_all: true,
-        tells_positions: true,
-        name_bytes_max: 23,
-    };
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            framing: Framing::Stream,
+            tells_all: true,
+            tells_positions: true,
+            name_bytes_max: 23,
+        }
+    }
 
     fn connected(&mut self, now: Now, random: [u8; 32], failed_logons: u32) {
         self.link.connected(now, random, failed_logons);

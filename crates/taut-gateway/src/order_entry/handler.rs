@@ -39,23 +39,30 @@ use crate::venue_clock::ClockReading;
 /// gives it back with [`adopt`](Self::adopt).
 ///
 /// **Two connections.** A venue whose order entry answers no questions is asked over another
-/// interface [beside](Self::ASKS_BESIDE) it, by messages of a WebSocket. Both begin before
+/// interface [beside](Self::asks_beside) it, by messages of a WebSocket. Both begin before
 /// [`connected`](Self::connected) is called, and end together: they are one session. A question
 /// leaves its message in the outbox of that connection, which is
 /// [`poll_transmit_beside`](Self::poll_transmit_beside)'s.
 ///
 /// Contract: after `handle_bytes` has said nothing, what [`poll_transmit`](Self::poll_transmit)
 /// gives is sent, and `handle_bytes` is called again if there was any.
+///
+/// It can be made an object: [`AnyOrders`](crate::AnyOrders), which hands on every method, those
+/// with a default too.
 pub trait OrderHandler {
-    /// What the venue can do.
-    const CAPABILITIES: Capabilities;
+    /// What the venue can do: always the same.
+    fn capabilities(&self) -> Capabilities;
 
-    /// Whether questions go over a second connection.
-    const ASKS_BESIDE: bool = false;
+    /// Whether questions go over a second connection: always the same.
+    fn asks_beside(&self) -> bool {
+        false
+    }
 
     /// Whether it asks the venue itself what instruments are, and says what came of it
-    /// ([`poll_compared`](Self::poll_compared)).
-    const COMPARES_INSTRUMENTS: bool = false;
+    /// ([`poll_compared`](Self::poll_compared)): always the same.
+    fn compares_instruments(&self) -> bool {
+        false
+    }
 
     /// The connection stands: the session begins. The random bytes are for a nonce, say; so many
     /// attempts to log on at this address have failed one after the other.

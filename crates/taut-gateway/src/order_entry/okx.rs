@@ -309,13 +309,18 @@ impl OkxWs {
 }
 
 impl OrderHandler for OkxWs {
-    const CAPABILITIES: Capabilities = Capabilities {
-        framing: Framing::Messages,
-        tells_all: true,
-        tells_positions: true,
-        name_bytes_max: 32,
-    };
-    const ASKS_BESIDE: bool = true;
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            framing: Framing::Messages,
+            tells_all: true,
+            tells_positions: true,
+            name_bytes_max: 32,
+        }
+    }
+
+    fn asks_beside(&self) -> bool {
+        true
+    }
 
     fn connected(&mut self, now: Now, _random: [u8; 32], _failed_logons: u32) {
         self.session.connected(now);

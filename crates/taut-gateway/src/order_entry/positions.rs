@@ -26,8 +26,8 @@ impl<H: OrderHandler> OrderSession<H> {
 
     /// A session begins: every account is to be asked about, where the venue can be.
     pub(super) fn begin_comparison(&mut self) {
-        let is_asked =
-            H::CAPABILITIES.tells_positions && self.settings.positions != PositionRule::Off;
+        let is_asked = self.handler.capabilities().tells_positions
+            && self.settings.positions != PositionRule::Off;
         let named = self.accounts.all();
         let nameless = (is_asked && named.is_empty()).then_some(AccountId(0));
         self.comparison.begin(named.into_iter().filter(|_| is_asked).chain(nameless));

@@ -90,7 +90,7 @@ impl World {
                 return;
             }
         }
-        self.client.handle(io, completion);
+        self.client.handle(io, completion, Nanos::ZERO);
         for (_, frame) in self.client.frames() {
             assert!(!frame.starts_with(b"{\"result\""), "an answer is no data");
         }

@@ -35,12 +35,27 @@ impl SimHost {
     /// Two kernels on a network, with places for so many sockets each.
     #[must_use]
     pub fn pair(sources_max: [usize; 2], config: SimConfig) -> [Self; 2] {
-        let [first, second] = sources_max.map(|count| u32::try_from(count).unwrap_or(u32::MAX / 2));
-        let kernel = SimKernel::new((first + second) as usize, config);
-        let hosts = [(first, Vec::new()), (first + second, Vec::new())].into();
+        Self::several(sources_max, config)
+    }
+
+    /// As [`SimHost::pair`], for any number of kernels.
+    #[must_use]
+    pub fn several<const N: usize>(sources_max: [usize; N], config: SimConfig) -> [Self; N] {
+        let mut base = 0_u32;
+        let bases = sources_max.map(|count| {
+            let begin = base;
+            base = base.saturating_add(u32::try_from(count).unwrap_or(u32::MAX));
+            begin
+        });
+        let kernel = SimKernel::new(base as usize, config);
+        let ends = bases.into_iter().skip(1).chain([base]);
+        let hosts = ends.map(|end| (end, Vec::new())).collect();
         let network = Rc::new(RefCell::new(Network { kernel, hosts }));
-        let other = Rc::clone(&network);
-        [Self { network, host: 0, base: 0 }, Self { network: other, host: 1, base: first }]
+        let mut host = 0;
+        bases.map(|base| {
+            host += 1;
+            Self { network: Rc::clone(&network), host: host - 1, base }
+        })
     }
 
     /// The network that it is on.

@@ -266,7 +266,7 @@ fn orders_stand_in_a_recording_under_the_same_numbers() {
     let (mut flow, mut written) = (Flow::new(3), Vec::new());
     let Journal { mut writer, mut housekeeper, .. } =
         Journal::begin(&folder, SETTINGS, Some(State::default())).expect("a journal");
-    for number in 1..=2_000 {
+    for number in 1..=2_000_u64 {
         housekeeper.turn().expect("room");
         let appended = if number.is_multiple_of(3) {
             let entry = flow.next();

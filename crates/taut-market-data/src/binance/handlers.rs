@@ -12,6 +12,7 @@ use super::handler::{BinanceConfig, BinanceFeed, BinanceFrame, Encoding, is_text
 use super::stream::{read, symbol};
 use crate::event::{BestPrices, MarketSink, Soundness, Staleness};
 use crate::handler::{FeedCounters, FeedHandler, FeedRequest, FollowError, Source};
+use crate::scan::Scanner;
 
 /// What a message of combined streams begins with; its stream's name follows: `btcusdt@depth`.
 const STREAM: &[u8] = b"{\"stream\":\"";
@@ -87,12 +88,13 @@ impl BinanceFeeds {
     /// Whose message it is. Cost: a search among the names.
     fn place_of(&self, source: Source, bytes: &[u8]) -> Option<usize> {
         if source == Source::SNAPSHOT {
-            let rest = bytes.strip_prefix(ANSWER)?;
+            let rest = bytes.strip_prefix(ANSWER).or_else(|| value_of(b"id", bytes))?;
             let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).take(9);
             let number = digits.fold(0, |number, digit| number * 10 + usize::from(digit - b'0'));
             return rest.first()?.is_ascii_digit().then_some(number);
         }
-        let rest = bytes.strip_prefix(STREAM)?;
+        let elsewhere = || value_of(b"stream", bytes)?.strip_prefix(b"\"");
+        let rest = bytes.strip_prefix(STREAM).or_else(elsewhere)?;
         let end = rest.iter().position(|byte| *byte == b'@')?;
         let name = rest.get(..end)?;
         let found = self.names.binary_search_by(|(own, _)| (**own).cmp(name)).ok()?;
@@ -137,6 +139,21 @@ impl BinanceFeeds {
     fn of(&self, instrument: InstrumentId) -> Option<&BinanceFeed> {
         self.feeds.get(instrument.0 as usize)
     }
+}
+
+/// What stands behind this key, in whatever order a message has its fields.
+#[cold]
+fn value_of<'a>(key: &[u8], message: &'a [u8]) -> Option<&'a [u8]> {
+    let mut found = None;
+    let mut scanner = Scanner::new(message);
+    scanner.object(|scanner, it| {
+        let value = scanner.value()?;
+        if it == key {
+            found = Some(value);
+        }
+        Some(())
+    })?;
+    found
 }
 
 impl FeedHandler for BinanceFeeds {
@@ -504,6 +521,18 @@ mod tests {
         feeds.handle_disconnect(Nanos::ZERO, Source::LINE_A);
         feeds.recover(Nanos::ZERO, &mut |_: &Context<'_>, _: &Event| {});
         assert_eq!(feeds.soundness(new.id()), Soundness::Stale(Staleness::Silent));
+    }
+
+    #[test]
+    fn a_message_is_its_symbols_in_whatever_order_it_has_its_fields() {
+        let mut feeds = feeds();
+        let strange = |text: &str| text.replacen('{', "{\"new\":{\"id\":7,\"a\":[\"}\"]},", 1);
+        let frame = depth("ethusdt", "ETHUSDT", 5, 6, "10.00");
+        assert_eq!(hear(&mut feeds, Source::LINE_A, &strange(&frame)), []);
+        assert_eq!(feeds.poll_request(), Some(FeedRequest::Snapshot(InstrumentId(1))));
+        let told = hear(&mut feeds, Source::SNAPSHOT, &strange(&snapshot(1, 5)));
+        assert!(told.contains(&(1, EventKind::Book(Soundness::Sound))), "{told:?}");
+        assert_eq!(feeds.counters().malformed, 0);
     }
 
     #[test]

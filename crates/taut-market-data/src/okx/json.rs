@@ -331,6 +331,17 @@ impl ChainedDecoder for OkxJson {
         Ok(false)
     }
 
+    fn stand_in(&mut self, Body(parts): &mut Body<'_>, books: &ChainedBooks) -> Option<usize> {
+        let Parts::Book(name, head, link @ Some(Link::Change(..))) = parts else { return None };
+        let (Some(place), _, scale) = self.instruments.find(name) else { return None };
+        let (book, last) = books.sound(place)?;
+        *link = Some(Link::Change(last, last.checked_add(1)?));
+        // Where the venue proves its books, this one is to be proved, too.
+        head.checksum = head.checksum.map(|_| checksum(book, scale));
+        self.levels.stand_in(book);
+        Some(place)
+    }
+
     fn events_max(&self) -> usize {
         // Every level of a frame, and the top.
         Self::LEVELS_MAX + 1

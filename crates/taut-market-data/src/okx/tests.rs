@@ -53,6 +53,43 @@ fn a_book_ends_with_its_connection_and_one_that_crosses_is_stale() {
 }
 
 #[test]
+fn a_rehearsal_goes_the_way_of_a_change_and_changes_nothing() {
+    let (mut feed, mut other) = (feed(b"BTC-USDT"), feed(b"BTC-USDT"));
+    let state = |feed: &OkxFeed| {
+        let book = feed.book(ID).unwrap().state_hash();
+        let (counters, best) = (feed.counters(), feed.best(ID));
+        format!("{book} {counters:?} {best:?} {:?} {:?}", feed.counted(), feed.poll_timeout())
+    };
+    let rehearsed = |feed: &mut OkxFeed, frame: &str| {
+        let mut levels = 0;
+        let mut sink = |_: &Context<'_>, event: &Event| {
+            levels += usize::from(matches!(event.kind, EventKind::Level(_)));
+        };
+        assert!(feed.set_rehearsing(true));
+        let read = feed.decode(Nanos(2), Source::LINE_A, frame.as_bytes()).unwrap();
+        feed.apply(read, &mut sink);
+        assert!(!feed.set_rehearsing(false));
+        levels
+    };
+    let snapshot = book("snapshot", [-1, 5], "9", 0);
+    assert_eq!([&mut feed, &mut other].map(|it| take(it, &snapshot)), [Soundness::Sound; 2]);
+    // Neither of these checksums is the book's.
+    for (id, checksum) in [(6, 0), (7, 12_345), (8, -1)] {
+        let sample = book("update", [1, 2], "8", checksum);
+        let before = state(&feed);
+        assert!(rehearsed(&mut feed, &sample) >= 2, "before {id}");
+        assert_eq!(state(&feed), before, "before {id}");
+        let next = book("update", [id - 1, id], "8", 0);
+        assert_eq!(take(&mut feed, &next), take(&mut other, &next));
+        assert_eq!(state(&feed), state(&other));
+    }
+    // What is whole is not rehearsed.
+    let before = state(&feed);
+    assert_eq!(rehearsed(&mut feed, &snapshot), 0);
+    assert_eq!(state(&feed), before);
+}
+
+#[test]
 fn a_channel_that_says_nothing_while_others_do_is_subscribed_to_anew() {
     let (symbol, lot) = (Symbol::new(b"BTC").unwrap(), Qty { mantissa: 1, decimals: 0 });
     let instrument = Instrument::new(ID, symbol, Price(2), lot).unwrap();

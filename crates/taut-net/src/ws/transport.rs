@@ -3,8 +3,9 @@
 use taut_io::{Handle, Io, IoError, Kernel, Limit};
 use taut_types::Nanos;
 
+use crate::proxy::Tunnel;
 use crate::resolve::MARK;
-use crate::tls::TlsStream;
+use crate::tls::{TlsClientConfig, TlsStream};
 
 /// Smaller pieces than this are not tried when the loop has no room.
 const PIECE_BYTES_MIN: usize = 512;
@@ -13,6 +14,12 @@ const TLS_PIECE_BYTES: usize = 64 * 1024;
 
 #[derive(Debug)]
 pub enum Transport {
+    /// A proxy is asked for the way to the server, which is TLS or none.
+    Tunnel {
+        stream: Handle,
+        tunnel: Tunnel,
+        then: Option<(TlsClientConfig, String)>,
+    },
     Plain {
         stream: Handle,
         /// Something waits in the loop; an empty write behind it says when it has left.
@@ -27,7 +34,7 @@ pub enum Transport {
 impl Transport {
     pub const fn stream(&self) -> Handle {
         match self {
-            Self::Plain { stream, .. } => *stream,
+            Self::Plain { stream, .. } | Self::Tunnel { stream, .. } => *stream,
             Self::Tls { tls, .. } => tls.stream(),
         }
     }
@@ -36,6 +43,7 @@ impl Transport {
     pub const fn is_up(&self) -> bool {
         match self {
             Self::Plain { .. } => true,
+            Self::Tunnel { .. } => false,
             Self::Tls { is_handshaken, .. } => *is_handshaken,
         }
     }
@@ -45,7 +53,7 @@ impl Transport {
     pub fn write<K: Kernel>(&mut self, io: &mut Io<K>, bytes: &[u8]) -> usize {
         match self {
             Self::Plain { stream, is_held_up } => write_plain(io, *stream, is_held_up, bytes),
-            Self::Tls { is_handshaken: false, .. } => 0,
+            Self::Tunnel { .. } | Self::Tls { is_handshaken: false, .. } => 0,
             Self::Tls { tls, .. } => {
                 let mut taken = 0;
                 while let Some(rest) = bytes.get(taken..).filter(|rest| !rest.is_empty()) {
@@ -65,6 +73,7 @@ impl Transport {
         // A stale handle is closed already.
         match self {
             Self::Plain { stream, .. } => drop(io.close_gracefully(*stream, deadline)),
+            Self::Tunnel { stream, .. } => drop(io.close(*stream)),
             Self::Tls { tls, is_handshaken: true } => tls.close(io, deadline),
             Self::Tls { tls, .. } => drop(io.close(tls.stream())),
         }

@@ -150,12 +150,14 @@ fn request(say: Say, order: &OrderMessage<'_>) -> Option<Message> {
 }
 
 impl OrderHandler for BacktestOrders {
-    const CAPABILITIES: Capabilities = Capabilities {
-        framing: Framing::Stream,
-        tells_all: false,
-        tells_positions: false,
-        name_bytes_max: RequestId::TEXT_BYTES,
-    };
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            framing: Framing::Stream,
+            tells_all: false,
+            tells_positions: false,
+            name_bytes_max: RequestId::TEXT_BYTES,
+        }
+    }
 
     fn connected(&mut self, _: Now, _: [u8; 32], _: u32) {
         self.send(Message::of_session(Say::LogOn));

@@ -16,9 +16,9 @@ use taut_gateway::{
 use taut_io::{EpollKernel, TapedKernel};
 use taut_ipc::{Region, Segment};
 use taut_journal::{OnFailure, Settings};
-use taut_market_data::FeedHandler;
 use taut_market_data::binance::{BinanceConfig, BinanceFeed};
 use taut_market_data::native::{NativeConfig, NativeFeed};
+use taut_market_data::{AnyFeed, FeedHandler};
 use taut_sys::{
     Address, Clock, DatagramOptions, Doorbell, MAPPING_WORDS, Socket, TickMapping, Wait, Waiter,
 };
@@ -225,7 +225,7 @@ impl<'m> Process<'_, 'm> {
             let asked = settings.simulator.as_ref().and_then(|it| it.snapshot_levels);
             let levels = (settings.gateway.levels, asked);
             let market_data = stream_feed(stream, config.instruments[0], levels, clock.now())?;
-            return self.run_with(own(config, market_data)?, clock, client);
+            return self.run_with(own(config, market_data)?.of_any(), clock, client);
         }
         let sockets = feed.open(setup)?;
         let feed = NativeConfig {
@@ -301,7 +301,7 @@ fn stream_feed(
     instrument: Instrument,
     (level_capacity, asked): (usize, Option<u32>),
     now: Nanos,
-) -> Result<(FeedInput, BinanceFeed), RunnerError> {
+) -> Result<(FeedInput, AnyFeed), RunnerError> {
     let of = |path: &str| StreamAddress::new(SocketAddr::V4(at), format!("ws://{at}{path}"));
     let symbol = instrument.symbol();
     let streams = FeedStreams {
@@ -327,7 +327,7 @@ fn stream_feed(
     };
     let feed = BinanceFeed::new(&config, now)
         .map_err(|error| RunnerError::Run(format!("the instrument: {error}")))?;
-    Ok((FeedInput::Streams(streams), feed))
+    Ok((FeedInput::Streams(streams), feed.into()))
 }
 
 /// What ended the gateway, with the address where it is the address that may be wrong.

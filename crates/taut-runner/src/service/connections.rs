@@ -159,6 +159,9 @@ pub fn explain(file: &GatewayFile, say: &mut impl FnMut(&str, String)) {
 
 /// Has a gateway built for the file's venue. Looks names up, which may take seconds.
 ///
+/// There are two kinds of gateway: taut's own, and that of any other venue, whose handlers are
+/// behind tables of functions. A kind is compiled once for each client, and takes seconds.
+///
 /// # Errors
 /// What stands in the way, and what the builder says.
 pub fn connect<C: Connect>(file: &GatewayFile, builder: C) -> Result<C::Output, RunnerError> {
@@ -172,44 +175,33 @@ pub fn connect<C: Connect>(file: &GatewayFile, builder: C) -> Result<C::Output, 
             }
             builder.connect(own::connections(file, venue, market_data)?)
         }
-        Venue::Deribit(keys) => match keys.market_data {
-            DeribitMarketData::WebSocket => {
-                let market_data = keys.over_web_socket(file, &instruments, now)?;
-                at_deribit(file, keys, market_data, builder)
-            }
-            DeribitMarketData::Fix => {
-                let market_data = keys.over_fix_session(file, &instruments, now)?;
-                at_deribit(file, keys, market_data, builder)
-            }
-        },
+        Venue::Deribit(keys) => {
+            let data = match keys.market_data {
+                DeribitMarketData::WebSocket => {
+                    keys.over_web_socket(file, &instruments, now)?.of_any()
+                }
+                DeribitMarketData::Fix => keys.over_fix_session(file, &instruments, now)?.of_any(),
+            };
+            builder.connect(match keys.orders {
+                _ if file.is_paper => paper::connections(file, data)?.of_any(),
+                DeribitOrders::Json => keys.over_json(file, data)?.of_any(),
+                DeribitOrders::Fix => keys.over_fix(file, data)?.of_any(),
+            })
+        }
         Venue::Binance(keys) => {
-            let market_data = keys.market_data(file, &instruments, now)?;
-            match keys.orders {
-                _ if file.is_paper => builder.connect(paper::connections(file, market_data)?),
-                BinanceOrders::Json => builder.connect(keys.over_api(file, market_data)?),
-                BinanceOrders::Fix => builder.connect(keys.over_fix(file, market_data)?),
-            }
+            let data = keys.market_data(file, &instruments, now)?.of_any();
+            builder.connect(match keys.orders {
+                _ if file.is_paper => paper::connections(file, data)?.of_any(),
+                BinanceOrders::Json => keys.over_api(file, data)?.of_any(),
+                BinanceOrders::Fix => keys.over_fix(file, data)?.of_any(),
+            })
         }
         Venue::Okx(keys) => {
-            let market_data = keys.market_data(file, &instruments, now)?;
-            match file.is_paper {
-                true => builder.connect(paper::connections(file, market_data)?),
-                false => builder.connect(keys.over_web(file, market_data)?),
-            }
+            let data = keys.market_data(file, &instruments, now)?.of_any();
+            builder.connect(match file.is_paper {
+                true => paper::connections(file, data)?.of_any(),
+                false => keys.over_web(file, data)?.of_any(),
+            })
         }
-    }
-}
-
-/// Has a gateway built for Deribit, whatever its market data come over.
-fn at_deribit<F: FeedHandler + Send, C: Connect>(
-    file: &GatewayFile,
-    keys: &DeribitKeys,
-    market_data: MarketData<F>,
-    builder: C,
-) -> Result<C::Output, RunnerError> {
-    match keys.orders {
-        _ if file.is_paper => builder.connect(paper::connections(file, market_data)?),
-        DeribitOrders::Json => builder.connect(keys.over_json(file, market_data)?),
-        DeribitOrders::Fix => builder.connect(keys.over_fix(file, market_data)?),
     }
 }

@@ -8,6 +8,7 @@ use taut_types::{AccountId, InstrumentId, Side, StrategyId, UserId};
 use toml::Table;
 
 use crate::error::RunnerError;
+use crate::recording::out_of;
 use crate::service::file::GatewayFile;
 use crate::service::subscribe_rule::Subscribed;
 use crate::service::threads::Command;
@@ -40,8 +41,7 @@ impl RecordedGateway {
             let table = serde_json::to_value(table).map_err(|error| wrong(error.to_string()))?;
             value[key] = table;
         }
-        let other: GatewayFile =
-            serde_json::from_value(value).map_err(|error| wrong(error.to_string()))?;
+        let other: GatewayFile = out_of(&value).map_err(|error| wrong(error.to_string()))?;
         let (room, subscribed) = (file.room, file.subscribed);
         let other = GatewayFile { room, subscribed, is_paper: file.is_paper, ..other };
         Ok(other.rules()?.risk.limits)

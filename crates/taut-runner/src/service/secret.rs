@@ -126,6 +126,25 @@ const SECRET_BYTES_MAX: usize = 1 << 16;
 const KEY: &str = "session.credentials.password";
 
 impl SecretSource {
+    /// Reads `file:PATH` or `env:NAME`, as an argument of a program says it.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        match text.split_once(':')? {
+            (_, "") => None,
+            ("file", path) => Some(Self::File(path.into())),
+            ("env", name) => Some(Self::Env(name.to_owned())),
+            _ => None,
+        }
+    }
+
+    /// The secret, for who is no part of a run that may be done again.
+    ///
+    /// # Errors
+    /// It is not there, or others may read it: in words, without the secret.
+    pub fn reveal(&self) -> Result<String, String> {
+        self.read_now()
+    }
+
     pub(super) fn start_paths_at(&mut self, folder: &Path) {
         if let Self::File(path) = self {
             *path = folder.join(&path);
@@ -212,6 +231,16 @@ mod tests {
         let permissions = std::fs::Permissions::from_mode(mode);
         std::fs::set_permissions(&path, permissions).expect("its mode");
         (folder, SecretSource::File(path))
+    }
+
+    #[test]
+    fn an_argument_names_a_file_or_a_variable() {
+        let file = SecretSource::File("/run/x:y".into());
+        assert_eq!(SecretSource::parse("file:/run/x:y"), Some(file));
+        assert_eq!(SecretSource::parse("env:X"), Some(SecretSource::Env("X".to_owned())));
+        for text in ["", "env:", "file:", "hunter2", "user:hunter2"] {
+            assert_eq!(SecretSource::parse(text), None, "{text}");
+        }
     }
 
     #[test]

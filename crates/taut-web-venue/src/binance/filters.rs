@@ -17,7 +17,8 @@ impl Market {
     /// The price in half ticks.
     pub fn check_price(&self, price: i128) -> Result<i64, ApiError> {
         let is_within = price >= self.sizes.tick && price <= self.sizes.max_price;
-        let half_ticks = self.book.half_ticks(price).filter(|_| is_within);
+        let is_on_step = price % self.sizes.tick == 0;
+        let half_ticks = self.book.half_ticks(price).filter(|_| is_within && is_on_step);
         half_ticks.ok_or_else(|| ApiError::filter("PRICE_FILTER"))
     }
 
@@ -55,7 +56,7 @@ impl Market {
         let modes: Vec<&str> = STP_MODES.iter().map(|(name, _)| *name).collect();
         json!({
             "symbol": settings.name,
-            "status": "TRADING",
+            "status": if self.is_delisted { "BREAK" } else { "TRADING" },
             "baseAsset": settings.base,
             "baseAssetPrecision": 8,
             "quoteAsset": settings.quote,

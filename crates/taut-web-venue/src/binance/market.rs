@@ -70,6 +70,8 @@ pub struct Market {
     pub settings: SymbolSettings,
     pub sizes: Sizes,
     pub book: DisplayedBook,
+    /// It takes no new order any more.
+    pub is_delisted: bool,
     /// Counts the changes of levels.
     pub update_id: u64,
     pub tape: VecDeque<Print>,
@@ -86,20 +88,28 @@ pub struct Market {
 impl Market {
     pub fn new(settings: &SymbolSettings, update_id: u64) -> Result<Self, String> {
         let sizes = settings.sizes()?;
-        let fold = || Fold { first: update_id, previous: update_id, dirty: BTreeSet::new() };
         Ok(Self {
             settings: settings.clone(),
             book: DisplayedBook::new(sizes.tick, sizes.step),
             sizes,
+            is_delisted: false,
             update_id,
             tape: VecDeque::new(),
             aggregates: VecDeque::new(),
             candles: Candles::default(),
-            folds: [fold(), fold(), fold()],
+            folds: folds(update_id),
             has_traded: false,
             next_trade: FIRST_TRADE,
             next_aggregate: 1,
         })
+    }
+
+    /// Ids of updates, from this one on, and of trades begin again.
+    pub fn renumber(&mut self, update_id: u64) {
+        (self.update_id, self.folds) = (update_id, folds(update_id));
+        (self.next_trade, self.next_aggregate) = (FIRST_TRADE, 1);
+        self.tape.clear();
+        self.aggregates.clear();
     }
 
     /// Whether it is one of the spot market.
@@ -259,6 +269,11 @@ impl Market {
         }
         total
     }
+}
+
+/// Nothing has changed since this update.
+fn folds(update_id: u64) -> [Fold; 3] {
+    [(); 3].map(|()| Fold { first: update_id, previous: update_id, dirty: BTreeSet::new() })
 }
 
 const fn opposite(side: Side) -> Side {

@@ -19,7 +19,7 @@ use crate::binance::order::{Detail, Fill, Order};
 use crate::binance::session::{ApiSession, Kind, LIFE, NOTICE, Session};
 use crate::binance::settings::{self, BinanceAccountSettings, BinanceSettings, SymbolMarket};
 use crate::binance::stream::Class;
-use crate::front::{Denied, Front, HttpRequest, Output, Refusal};
+use crate::front::{Denied, Front, HttpRequest, Listing, Output, Refusal};
 use crate::http;
 use crate::inbox::{Inbound, Inbox};
 
@@ -33,6 +33,11 @@ const CONNECTING_WEIGHT: u32 = 2;
 const FAST: Nanos = Nanos::from_millis(100);
 const SLOW: Nanos = Nanos::from_secs(1);
 const SBE: Nanos = Nanos::from_millis(50);
+
+/// Where the update ids of a market begin.
+const fn first_update(place: usize) -> u64 {
+    FIRST_UPDATE + ((place as u64) << 32)
+}
 
 /// An account.
 #[derive(Debug)]
@@ -117,6 +122,8 @@ pub struct Binance {
     /// The job is answered as if nobody knew what became of it.
     pub(super) hides_outcome: bool,
     pub(super) job: Option<Box<Job>>,
+    /// What the venue does of its own accord.
+    own: VecDeque<(usize, Command)>,
     /// The command of the job is being executed.
     pub(super) is_executing: bool,
     pub(super) out: VecDeque<Output>,
@@ -142,7 +149,7 @@ impl Binance {
     /// # Errors
     /// The setting that cannot be.
     pub fn new(settings: &BinanceSettings) -> Result<Self, String> {
-        let market = |(place, it)| Market::new(it, FIRST_UPDATE + ((place as u64) << 32));
+        let market = |(place, it)| Market::new(it, first_update(place));
         let markets: Result<Vec<_>, _> =
             settings.instruments.iter().enumerate().map(market).collect();
         let accounts: Result<Vec<_>, _> = settings.accounts.iter().map(Account::new).collect();
@@ -169,6 +176,7 @@ impl Binance {
             refusal: None,
             hides_outcome: false,
             job: None,
+            own: VecDeque::new(),
             is_executing: false,
             out: VecDeque::new(),
             random: SplitMix64::new(1),
@@ -358,6 +366,11 @@ impl Front for Binance {
             if self.job.is_none() {
                 self.serve();
             }
+            if self.job.is_none()
+                && let Some(command) = self.own.pop_front()
+            {
+                return Some(command);
+            }
             let mut job = self.job.take()?;
             if let Some(command) = job.commands.pop_front() {
                 self.job = Some(job);
@@ -390,6 +403,28 @@ impl Front for Binance {
             self.flushes[1] = now.mono + SLOW;
             self.flush_slow();
             self.end_old();
+        }
+    }
+
+    fn on_restart(&mut self) {
+        let connections = self.sessions.keys().chain(self.fix_sessions.keys());
+        self.out.extend(connections.map(|it| Output::Close { connection: *it }));
+        self.sessions.clear();
+        self.fix_sessions.clear();
+        self.next_execution = 1;
+        for (place, market) in self.markets.iter_mut().enumerate() {
+            market.renumber(first_update(place));
+        }
+    }
+
+    fn on_listing(&mut self, listing: Listing) {
+        let Some(market) = self.markets.first_mut() else { return };
+        market.is_delisted = listing.is_delisted;
+        let tick = market.settings.sizes().map_or(market.sizes.tick, |sizes| sizes.tick);
+        market.sizes.tick = if listing.has_larger_step { 2 * tick } else { tick };
+        if listing.is_delisted {
+            let orders = self.orders.values().filter(|it| it.place == 0 && it.status.is_live());
+            self.own.extend(orders.map(|it| (0, Command::Cancel { order_id: it.id })));
         }
     }
 

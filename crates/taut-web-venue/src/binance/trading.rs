@@ -302,6 +302,9 @@ impl Binance {
     fn check_place(&self, order: &Order, without: Option<OrderId>) -> Result<(), ApiError> {
         let refused = |why: &str| Err(ApiError::new(-2010, why));
         let market = self.market(order.place).ok_or_else(|| error(-1121))?;
+        if market.is_delisted {
+            return refused("Market is closed.");
+        }
         let others = || self.live(order.account).filter(|it| Some(it.id) != without);
         if others().any(|it| it.place == order.place && it.client_id == order.client_id) {
             return refused("Duplicate order sent.");

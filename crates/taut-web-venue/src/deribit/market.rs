@@ -25,6 +25,8 @@ pub struct Market {
     /// What the engine does with it.
     pub phase: Phase,
     pub is_in_maintenance: bool,
+    /// It takes no new order any more.
+    pub is_delisted: bool,
     pub change_id: u64,
     pub trade_seq: u64,
     pub tape: VecDeque<Value>,
@@ -48,6 +50,7 @@ impl Market {
             settings: settings.clone(),
             phase: Phase::Continuous,
             is_in_maintenance: false,
+            is_delisted: false,
             change_id: first_change_id,
             trade_seq: 0,
             tape: VecDeque::new(),
@@ -58,6 +61,12 @@ impl Market {
             low: 0,
             volume: 0,
         })
+    }
+
+    /// Ids of changes, from this one on, and numbers of trades begin again.
+    pub fn renumber(&mut self, change_id: u64) {
+        (self.change_id, self.trade_seq) = (change_id, 0);
+        self.tape.clear();
     }
 
     /// The middle of the market, or the last price, or where it began.

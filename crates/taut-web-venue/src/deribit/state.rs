@@ -17,9 +17,12 @@ use crate::deribit::order::Order;
 use crate::deribit::rpc::{self, Request, RpcError};
 use crate::deribit::session::{self, Credits, Session};
 use crate::deribit::token::Token;
-use crate::front::{Denied, Front, HttpRequest, Output, Refusal};
+use crate::front::{Denied, Front, HttpRequest, Listing, Output, Refusal};
 use crate::inbox::{Inbound, Inbox};
 
+/// Where change ids begin: of the venue, and of each market, before its first change.
+const FIRST_CHANGE: u64 = 41_000_000_000;
+const FIRST_CHANGES: u64 = 40_000_000_000;
 /// Orders and trades that are remembered after their end.
 pub(super) const HISTORY_MAX: usize = 10_000;
 
@@ -107,6 +110,8 @@ pub struct Deribit {
     pub(super) job: Option<Box<Job>>,
     /// The job is answered as if nobody knew what became of it.
     pub(super) hides_outcome: bool,
+    /// What the venue does of its own accord.
+    pub(super) own: VecDeque<(usize, Command)>,
     /// The command of the job is being executed.
     pub(super) is_executing: bool,
     pub(super) out: VecDeque<Output>,
@@ -125,7 +130,7 @@ impl Deribit {
     /// # Errors
     /// The setting that cannot be.
     pub fn new(settings: &DeribitSettings) -> Result<Self, String> {
-        let market = |(place, it)| Market::new(it, 40_000_000_000 + place as u64);
+        let market = |(place, it)| Market::new(it, FIRST_CHANGES + place as u64);
         let markets: Result<Vec<_>, _> =
             settings.instruments.iter().enumerate().map(market).collect();
         let accounts: Result<Vec<_>, _> = settings.accounts.iter().map(Account::new).collect();
@@ -148,12 +153,13 @@ impl Deribit {
             refusal: None,
             hides_outcome: false,
             job: None,
+            own: VecDeque::new(),
             is_executing: false,
             out: VecDeque::new(),
             next_order: 0,
             next_trade: 0,
             next_token: 1,
-            change_id: 41_000_000_000,
+            change_id: FIRST_CHANGE,
             book_changes: 0,
             now: Now::default(),
         })
@@ -312,6 +318,11 @@ impl Front for Deribit {
             if self.job.is_none() {
                 self.serve();
             }
+            if self.job.is_none()
+                && let Some(command) = self.own.pop_front()
+            {
+                return Some(command);
+            }
             let mut job = self.job.take()?;
             if let Some(command) = job.commands.pop_front() {
                 self.job = Some(job);
@@ -337,6 +348,23 @@ impl Front for Deribit {
 
     fn on_maintenance(&mut self, is_on: bool) {
         self.set_maintenance(is_on);
+    }
+
+    fn on_restart(&mut self) {
+        let connections = self.sessions.keys().chain(self.fix_sessions.keys());
+        self.out.extend(connections.map(|it| Output::Close { connection: *it }));
+        // Nobody is told that orders end with these connections: they stay.
+        self.sessions.clear();
+        self.fix_sessions.clear();
+        self.tokens.clear();
+        (self.change_id, self.next_trade) = (FIRST_CHANGE, 0);
+        for (place, market) in self.markets.iter_mut().enumerate() {
+            market.renumber(FIRST_CHANGES + place as u64);
+        }
+    }
+
+    fn on_listing(&mut self, listing: Listing) {
+        self.set_listing(listing);
     }
 
     fn due(&self) -> Option<Nanos> {

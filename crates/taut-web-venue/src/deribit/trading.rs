@@ -29,7 +29,7 @@ impl Deribit {
         {
             return Err(error(13888));
         }
-        let market = self.market(place).ok_or_else(|| error(10020))?;
+        let market = self.listed(place)?;
         let order = read_order(params, market, side)?;
         let order = Order {
             id: OrderId(FIRST_DOOR_ORDER + self.next_order),
@@ -68,7 +68,7 @@ impl Deribit {
         };
         let order = self.orders.get(&id).ok_or_else(|| error(10004))?;
         live(order)?;
-        let market = self.market(order.place).ok_or_else(|| error(10020))?;
+        let market = self.listed(order.place)?;
         let lots = match amount(params, market)? {
             Some(lots) => lots,
             None => order.lots,
@@ -135,6 +135,11 @@ impl Deribit {
             orders.map(|it| (it.place, Command::Cancel { order_id: it.id })).collect();
         let count = commands.len();
         Ok(job(commands, Wants::Count(count), None))
+    }
+
+    /// A market that takes orders.
+    fn listed(&self, place: usize) -> Result<&Market, RpcError> {
+        self.market(place).filter(|it| !it.is_delisted).ok_or_else(|| error(10020))
     }
 
     pub(super) fn place_named(&self, params: &Params) -> Result<usize, RpcError> {
@@ -360,7 +365,7 @@ fn amount(params: &Params, market: &Market) -> Result<Option<i64>, RpcError> {
 /// A price on a tick and within the band.
 fn checked_price(market: &Market, side: Side, price: i128) -> Result<i128, RpcError> {
     let step = market.steps.iter().rev().find(|(from, _)| *from <= price);
-    let is_on_step = step.is_none_or(|(_, tick)| price % tick == 0);
+    let is_on_step = price % step.map_or(market.sizes.tick, |(_, tick)| *tick) == 0;
     if market.book.half_ticks(price).is_none() || !is_on_step {
         return Err(if price > 0 { error(10043) } else { error(10023) });
     }

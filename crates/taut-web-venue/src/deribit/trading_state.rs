@@ -1,24 +1,25 @@
 //! Whether instruments trade: what the engine does with them, and the platform's maintenance.
 
 use serde_json::{Value, json};
-use taut_engine::Phase;
+use taut_engine::{Command, Phase};
 
 use crate::deribit::channels::{Channel, Interval};
 use crate::deribit::market::Market;
 use crate::deribit::rpc;
 use crate::deribit::state::Deribit;
-use crate::front::Output;
+use crate::front::{Listing, Output};
 
 impl Market {
     /// Whether it trades.
     pub const fn is_open(&self) -> bool {
-        matches!(self.phase, Phase::Continuous) && !self.is_in_maintenance
+        matches!(self.phase, Phase::Continuous) && !self.is_in_maintenance && !self.is_delisted
     }
 
     /// Its state: as the instrument's description says it, and as its channel tells that it came
     /// about. The channel has no word for a halt.
     pub const fn states(&self) -> (&'static str, &'static str) {
         match self.phase {
+            _ if self.is_delisted => ("terminated", "terminated"),
             Phase::Closed => ("inactive", "closed"),
             Phase::PreOpen => ("inactive", "created"),
             Phase::Continuous if !self.is_in_maintenance => ("open", "started"),
@@ -47,6 +48,21 @@ impl Deribit {
         }
         for place in 0..self.markets.len() {
             self.change_state(place, |market| market.is_in_maintenance = is_on);
+        }
+    }
+
+    /// The first instrument is listed like this from now on.
+    pub(super) fn set_listing(&mut self, listing: Listing) {
+        let Some(market) = self.markets.first_mut() else { return };
+        let tick = market.settings.sizes().map_or(market.sizes.tick, |sizes| sizes.tick);
+        market.sizes.tick = if listing.has_larger_step { 2 * tick } else { tick };
+        self.change_state(0, |market| market.is_delisted = listing.is_delisted);
+        if listing.is_delisted {
+            let orders = self.orders.values_mut().filter(|it| it.place == 0 && it.state.is_live());
+            self.own.extend(orders.map(|order| {
+                order.cancel_reason = Some("settlement");
+                (0, Command::Cancel { order_id: order.id })
+            }));
         }
     }
 

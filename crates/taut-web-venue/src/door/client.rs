@@ -4,13 +4,13 @@ use taut_fix::Now;
 use taut_io::{Io, Kernel};
 use taut_net::Wire;
 use taut_types::Nanos;
-use taut_ws::{Connection, Event as WsEvent, KeepAlive, State, WsConfig};
+use taut_ws::{
+    CloseCode, Connection, Event as WsEvent, KeepAlive, Limit, Outbox, State, WsConfig, WsError,
+};
 
 use crate::front::{Front, HttpRequest};
 use crate::http::{self, Parsed};
 
-/// What a client may leave unread before it is cut off.
-const PENDING_BYTES_MAX: usize = 16 << 20;
 /// No further request is taken while so much of the answers has not left.
 const PAUSE_BYTES: usize = 256 << 10;
 /// Requests of one connection that wait for their answer.
@@ -39,6 +39,8 @@ pub struct Client {
     is_upgraded: bool,
     /// What it took when it was last counted.
     pub memory_bytes: usize,
+    /// What it may leave unread.
+    unread_bytes_max: usize,
 }
 
 #[derive(Debug)]
@@ -49,7 +51,7 @@ pub enum Speaks {
 }
 
 impl Client {
-    pub fn new(wire: Wire, speaks: Speaks) -> Self {
+    pub fn new(wire: Wire, speaks: Speaks, unread_bytes_max: usize) -> Self {
         Self {
             wire,
             speaks,
@@ -63,6 +65,7 @@ impl Client {
             is_proved: false,
             is_upgraded: false,
             memory_bytes: 0,
+            unread_bytes_max,
         }
     }
 
@@ -99,7 +102,7 @@ impl Client {
     ) {
         let config = WsConfig {
             message_bytes_max: 1 << 20,
-            send_bytes_max: PENDING_BYTES_MAX,
+            send_bytes_max: self.unread_bytes_max,
             head_bytes_max: 16 << 10,
             keep_alive: Some(KeepAlive {
                 interval: Nanos::from_secs(20),
@@ -149,8 +152,44 @@ impl Client {
         self.has_changed = true;
     }
 
-    /// Sends what there is room for, and tells the loop whether it may give way.
-    pub fn flush<K: Kernel>(&mut self, io: &mut Io<K>, idle_timeout: Nanos) {
+    /// Says something on a WebSocket. One that has left too much unread is told with a close code
+    /// behind that, once; whether it was.
+    pub fn say(
+        &mut self,
+        now: Nanos,
+        say: impl FnOnce(&mut Outbox) -> Result<(), WsError>,
+    ) -> bool {
+        let Speaks::WebSocket(socket) = &mut self.speaks else { return false };
+        if say(socket.outbox()) != Err(WsError::Limit(Limit::SendBytes)) {
+            return false;
+        }
+        socket.outbox().close(now, Some(CloseCode::POLICY), "it reads too slowly").is_ok()
+    }
+
+    /// Bytes that wait to leave.
+    pub fn unsent(&self) -> usize {
+        let frames = match &self.speaks {
+            Speaks::WebSocket(socket) => socket.poll_transmit().len(),
+            Speaks::Http | Speaks::Fix => 0,
+        };
+        self.output.len() + frames
+    }
+
+    /// Of what waits beyond so many bytes a part leaves, and the connection ends behind it.
+    pub fn tear(&mut self, before: usize, at: u64) {
+        if let Speaks::WebSocket(socket) = &self.speaks {
+            self.output.extend_from_slice(socket.poll_transmit());
+            self.speaks = Speaks::Http;
+        }
+        let added = self.output.len().saturating_sub(before);
+        let part = 1 + at % (added as u64).saturating_sub(1).max(1);
+        self.output.truncate(before + part as usize);
+        self.is_ending = true;
+    }
+
+    /// Sends what there is room for, and tells the loop whether it may give way. Whether it was cut
+    /// off, as it reads too slowly.
+    pub fn flush<K: Kernel>(&mut self, io: &mut Io<K>, idle_timeout: Nanos) -> bool {
         let taken = self.wire.write(io, &self.output);
         self.output.drain(..taken);
         if self.output.is_empty()
@@ -173,11 +212,13 @@ impl Client {
                 let _ = io.rest(self.wire.stream(), idle_timeout);
             }
         }
-        if self.output.len() > PENDING_BYTES_MAX {
+        let is_too_slow = self.output.len() > self.unread_bytes_max;
+        if is_too_slow {
             self.abort(io);
         } else if self.is_ending && self.is_flushed() {
             self.close(io);
         }
+        is_too_slow
     }
 
     /// Its upgrade or its Logon was accepted.
@@ -225,12 +266,6 @@ impl Client {
         };
         let unsent = io.unsent_bytes(self.wire.stream()).unwrap_or(0);
         self.input.capacity() + self.output.capacity() + messages + unsent
-    }
-
-    /// It reads too slowly: a gap would be worse than the end.
-    pub fn cut_off(&mut self) {
-        self.is_ending = true;
-        self.output.clear();
     }
 
     /// Ends it behind what was written, once.

@@ -4,14 +4,17 @@
 //! that a driver keeps nothing. A message that lies whole in one frame in what arrived is handed
 //! out from there.
 
-use alloc::vec::Vec;
-
 use taut_simd::Level;
 
 use crate::config::{Role, WsConfig};
 use crate::counters::WsCounters;
+use crate::deflate::inflating::Inflating;
+use crate::deflate::settings::DeflateParameters;
 use crate::error::Violation;
-use crate::frame::{CONTROL_BYTES_MAX, FrameHeader, HEADER_BYTES_MAX, Opcode};
+use crate::frame::{
+    CONTROL_BYTES_MAX, FrameHeader, HEADER_BYTES_MAX, Opcode, RESERVED, RESERVED_BESIDE_DEFLATE,
+};
+use crate::message::Message;
 use crate::utf8::Utf8;
 
 /// What a frame completed.
@@ -26,8 +29,8 @@ pub enum Item<'a> {
 
 type Taken<'a> = (usize, Result<Option<Item<'a>>, Violation>);
 
-/// What is kept of the message's buffer while nothing large comes.
-const KEPT_BYTES: usize = 64 << 10;
+/// What a fragment of a compressed message may have beside what it says: the end of a block.
+const BLOCK_END_BYTES: u64 = 64;
 
 /// A frame under way.
 #[derive(Clone, Copy, Debug)]
@@ -49,10 +52,14 @@ pub struct Incoming {
     /// The message under way, from its first frame to its last: text or binary.
     opcode: Option<Opcode>,
     fragments: u32,
-    /// It grows with what comes, up to the longest message.
-    message: Vec<u8>,
-    message_bytes: usize,
-    spare_bytes: usize,
+    /// The payload of its frames so far, the one under way whole.
+    payload_bytes: u64,
+    is_compressed: bool,
+    message: Message,
+    /// Compression was agreed on.
+    inflating: Option<Inflating>,
+    /// Bits that no frame may have.
+    reserved: u8,
     utf8: Utf8,
     control: [u8; CONTROL_BYTES_MAX],
     control_bytes: usize,
@@ -73,9 +80,11 @@ impl Incoming {
             frame: None,
             opcode: None,
             fragments: 0,
-            message: alloc::vec![0; spare_bytes],
-            message_bytes: 0,
-            spare_bytes,
+            payload_bytes: 0,
+            is_compressed: false,
+            message: Message::new(config.message_bytes_max, spare_bytes),
+            inflating: None,
+            reserved: RESERVED,
             utf8: Utf8::default(),
             control: [0; CONTROL_BYTES_MAX],
             control_bytes: 0,
@@ -83,32 +92,34 @@ impl Incoming {
         }
     }
 
+    /// Compressed messages may come.
+    pub fn agree(&mut self, agreed: &DeflateParameters) {
+        self.inflating = Some(Inflating::new(match self.role {
+            Role::Client => agreed.server_no_context_takeover,
+            Role::Server => agreed.client_no_context_takeover,
+        }));
+        self.reserved = RESERVED_BESIDE_DEFLATE;
+    }
+
     /// Gives a large message's memory back, once it is handed out.
     pub fn give_back(&mut self) {
-        if self.is_between_messages() && self.message.len() > KEPT_BYTES.max(self.spare_bytes) {
-            self.message = alloc::vec![0; self.spare_bytes];
-            self.message_bytes = 0;
+        if self.is_between_messages() {
+            self.message.give_back();
         }
     }
 
     /// The memory that messages have now.
     pub const fn memory_bytes(&self) -> usize {
-        self.message.capacity()
-    }
-
-    /// Room for this much of the message, which `check` found to be within its limit: twice as much
-    /// each time, as it fills.
-    #[cold]
-    fn grow(&mut self, bytes: usize) {
-        let most = usize::try_from(self.message_bytes_max).unwrap_or(usize::MAX);
-        let bytes = bytes.max(self.message.len().saturating_mul(2).min(most));
-        self.message.reserve_exact(bytes.saturating_sub(self.message.len()));
-        self.message.resize(bytes, 0);
+        let inflating = match &self.inflating {
+            Some(inflating) => inflating.memory_bytes(),
+            None => 0,
+        };
+        self.message.memory_bytes() + inflating
     }
 
     /// The buffer of messages, before there are any.
     pub fn buffer(&mut self) -> &mut [u8] {
-        &mut self.message
+        self.message.buffer()
     }
 
     /// Takes bytes up to the end of a frame: how many, and what is complete with them.
@@ -161,7 +172,7 @@ impl Incoming {
         if self.frame.is_some() || self.header_bytes > 0 {
             return self.take_cut(bytes);
         }
-        match FrameHeader::parse(bytes, self.role) {
+        match FrameHeader::parse(bytes, self.role, self.reserved) {
             Err(violation) => (bytes.len(), Err(violation)),
             Ok(None) => (self.keep_header(bytes), Ok(None)),
             Ok(Some((header, header_bytes))) => {
@@ -188,7 +199,8 @@ impl Incoming {
         if self.role == Role::Server
             && self.frame.is_none()
             && self.header_bytes == 0
-            && let Ok(Some((header, header_bytes))) = FrameHeader::parse(bytes, self.role)
+            && let Ok(Some((header, header_bytes))) =
+                FrameHeader::parse(bytes, self.role, self.reserved)
             && let Some(key) = header.key
             && self.is_whole(&header)
             && self.check(&header).is_ok()
@@ -203,10 +215,11 @@ impl Incoming {
         self.take(bytes)
     }
 
-    /// Whether the frame is all of what it belongs to.
+    /// Whether the frame is all of what it belongs to, as it is.
     #[inline]
     fn is_whole(&self, header: &FrameHeader) -> bool {
-        header.opcode.is_control() || (header.is_final && header.opcode != Opcode::Continuation)
+        let is_message = header.is_final && header.opcode != Opcode::Continuation;
+        header.opcode.is_control() || (is_message && !header.is_compressed)
     }
 
     /// Whether the frame has its place here, and its payload room.
@@ -220,11 +233,19 @@ impl Incoming {
             (Opcode::Text | Opcode::Binary, Some(_)) => return Err(Violation::InterleavedMessage),
             _ => {}
         }
-        let (before, fragments) = match self.opcode {
-            Some(_) => (self.message_bytes as u64, self.fragments),
-            None => (0, 0),
+        let (before, fragments, is_compressed) = match self.opcode {
+            Some(_) => (self.payload_bytes, self.fragments, self.is_compressed),
+            None => (0, 0, header.is_compressed),
         };
-        if before.saturating_add(header.payload_bytes) > self.message_bytes_max {
+        let mut payload_bytes_max = self.message_bytes_max;
+        if is_compressed {
+            // What cannot be compressed becomes a little longer; what can is looked at again as it
+            // is inflated.
+            let ends = BLOCK_END_BYTES.saturating_mul(u64::from(fragments) + 1);
+            payload_bytes_max =
+                payload_bytes_max.saturating_add(payload_bytes_max / 8).saturating_add(ends);
+        }
+        if before.saturating_add(header.payload_bytes) > payload_bytes_max {
             return Err(Violation::MessageBytes);
         }
         if fragments >= self.fragments_max {
@@ -237,13 +258,16 @@ impl Incoming {
         match header.opcode {
             Opcode::Text | Opcode::Binary => {
                 self.opcode = Some(header.opcode);
-                self.message_bytes = 0;
+                self.is_compressed = header.is_compressed;
+                self.message.clear();
+                self.payload_bytes = header.payload_bytes;
                 self.fragments = 1;
                 self.utf8 = Utf8::default();
                 self.counters.data_frames_in += 1;
             }
             Opcode::Continuation => {
                 self.fragments += 1;
+                self.payload_bytes += header.payload_bytes;
                 self.counters.data_frames_in += 1;
             }
             Opcode::Close | Opcode::Ping | Opcode::Pong => self.control_bytes = 0,
@@ -271,7 +295,7 @@ impl Incoming {
             }
             (rest, header_bytes) = (after, header_bytes + 1);
             let kept = self.header.get(..self.header_bytes).unwrap_or(&[]);
-            match FrameHeader::parse(kept, self.role) {
+            match FrameHeader::parse(kept, self.role, self.reserved) {
                 Ok(None) => {}
                 Err(violation) => return (bytes.len(), Err(violation)),
                 Ok(Some((header, _))) => {
@@ -292,19 +316,34 @@ impl Incoming {
         let Some(Frame { header, payload_done }) = self.frame else { return (0, Ok(None)) };
         let left = header.payload_bytes - payload_done;
         let taken = usize::try_from(left).unwrap_or(usize::MAX).min(bytes.len());
-        let is_control = header.opcode.is_control();
-        if !is_control && self.message.len() - self.message_bytes < taken {
-            self.grow(self.message_bytes + taken);
-        }
-        let (buffer, filled) = if is_control {
-            (&mut self.control[..], &mut self.control_bytes)
-        } else {
-            (&mut self.message[..], &mut self.message_bytes)
-        };
-        let start = *filled;
-        // `check` has found room for the whole frame.
-        let place = buffer.get_mut(start..start + taken).unwrap_or(&mut []);
         let bytes = bytes.get(..taken).unwrap_or(&[]);
+        let is_done = taken as u64 == left;
+        let start = if header.opcode.is_control() { 0 } else { self.message.filled_bytes() };
+        if self.is_compressed && !header.opcode.is_control() {
+            if let Err(violation) = self.inflate(&header, payload_done, bytes, is_done) {
+                return (taken, Err(violation));
+            }
+        } else {
+            self.copy(&header, payload_done, bytes);
+        }
+        if is_done {
+            self.frame = None;
+        } else if let Some(frame) = &mut self.frame {
+            frame.payload_done += taken as u64;
+        }
+        (taken, self.finish(&header, start, is_done))
+    }
+
+    /// Payload as it is.
+    fn copy(&mut self, header: &FrameHeader, payload_done: u64, bytes: &[u8]) {
+        // `check` has found room for the whole frame.
+        let place = if header.opcode.is_control() {
+            let start = self.control_bytes;
+            self.control_bytes += bytes.len();
+            self.control.get_mut(start..start + bytes.len()).unwrap_or(&mut [])
+        } else {
+            self.message.claim(bytes.len())
+        };
         match header.key {
             None => place.copy_from_slice(bytes),
             Some(mut key) => {
@@ -312,14 +351,29 @@ impl Incoming {
                 self.level.mask_into(place, bytes, key);
             }
         }
-        *filled += taken;
-        let is_done = taken as u64 == left;
-        if is_done {
-            self.frame = None;
-        } else if let Some(frame) = &mut self.frame {
-            frame.payload_done += taken as u64;
+    }
+
+    /// Payload of a compressed message.
+    #[inline(never)]
+    fn inflate(
+        &mut self,
+        header: &FrameHeader,
+        payload_done: u64,
+        bytes: &[u8],
+        is_done: bool,
+    ) -> Result<(), Violation> {
+        let Self { inflating, message, level, counters, .. } = self;
+        let inflating = inflating.as_mut().ok_or(Violation::ReservedBits)?;
+        match header.key {
+            None => inflating.take(bytes, message)?,
+            Some(key) => inflating.take_masked(*level, bytes, key, payload_done, message)?,
         }
-        (taken, self.finish(&header, start, is_done))
+        counters.compressed_bytes_in += bytes.len() as u64;
+        if is_done && header.is_final {
+            inflating.finish(message)?;
+            counters.compressed_messages_in += 1;
+        }
+        Ok(())
     }
 
     /// What is complete with the bytes from `start` on.
@@ -337,7 +391,7 @@ impl Incoming {
             let payload = self.control.get(..self.control_bytes).unwrap_or(&[]);
             return item(header.opcode, payload).map(Some);
         }
-        let message = self.message.get(..self.message_bytes).unwrap_or(&[]);
+        let message = self.message.filled();
         if !(is_done && header.is_final) {
             // What cannot become UTF-8 any more is refused before the rest comes.
             if self.opcode == Some(Opcode::Text) {

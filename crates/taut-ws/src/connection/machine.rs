@@ -10,6 +10,8 @@ use crate::connection::incoming::{Incoming, Item};
 use crate::connection::outbox::Outbox;
 use crate::connection::table::{Action, Input, State};
 use crate::counters::WsCounters;
+use crate::deflate::extension::{self, Written};
+use crate::deflate::settings::DeflateParameters;
 use crate::error::{HandshakeFault, Misuse, Violation, WsError};
 use crate::event::{Closed, Event, Handled};
 use crate::head::{Collected, may_be_answer, may_be_request};
@@ -30,6 +32,7 @@ pub struct Connection {
     body: Option<(usize, usize)>,
     /// What a client offers.
     protocols: alloc::vec::Vec<alloc::string::String>,
+    offers: alloc::vec::Vec<DeflateParameters>,
     incoming: Incoming,
     outbox: Outbox,
 }
@@ -38,7 +41,8 @@ impl Connection {
     /// A client's connection whose transport stands; its request waits to be sent.
     ///
     /// # Errors
-    /// A size of zero; a request that does not fit `send_bytes_max`.
+    /// A size of zero; settings of compression that are none; a request that does not fit
+    /// `send_bytes_max`.
     pub fn client(
         config: &WsConfig,
         request: &ClientRequest,
@@ -48,7 +52,15 @@ impl Connection {
         let mut connection = Self::new(Role::Client, config, seed, now)?;
         let key = key(connection.outbox.nonce());
         connection.outbox.answer = accept(core::str::from_utf8(&key).unwrap_or(""));
-        let text = request::write(request, &key);
+        connection.offers.clone_from(&request.deflate);
+        match config.deflate {
+            None if !request.deflate.is_empty() => return Err(WsError::Misuse(Misuse::Deflate)),
+            Some(deflate) if !request.deflate.contains(&deflate.parameters) => {
+                connection.offers.push(deflate.parameters);
+            }
+            _ => {}
+        }
+        let text = request::write(request, &connection.offers, &key);
         connection.outbox.write([text.as_str()].into_iter())?;
         connection.protocols.clone_from(&request.protocols);
         Ok(connection)
@@ -57,7 +69,7 @@ impl Connection {
     /// A server's connection whose transport stands; it waits for a request.
     ///
     /// # Errors
-    /// A size of zero.
+    /// A size of zero; settings of compression that are none.
     pub fn server(config: &WsConfig, now: Nanos) -> Result<Self, WsError> {
         // A server masks nothing.
         Self::new(Role::Server, config, Seed::new([0; 16]), now)
@@ -68,6 +80,9 @@ impl Connection {
         if sizes.contains(&0) || config.fragments_max == 0 {
             return Err(WsError::Misuse(Misuse::Size));
         }
+        if let Some(deflate) = &config.deflate {
+            deflate.check()?;
+        }
         let spare_bytes = config.head_bytes_max + REFUSAL_BYTES_MAX;
         Ok(Self {
             role,
@@ -75,6 +90,7 @@ impl Connection {
             head: Collected::default(),
             body: None,
             protocols: alloc::vec::Vec::new(),
+            offers: alloc::vec::Vec::new(),
             incoming: Incoming::new(role, config, spare_bytes),
             outbox: Outbox::new(role, config, seed, now),
         })
@@ -204,10 +220,16 @@ impl Connection {
     }
 
     /// The memory that messages have now, both ways: it grows with them, and goes back when a
-    /// keep-alive ping is due and nothing waits.
+    /// keep-alive ping is due and nothing waits; and that of compression, which stays.
     #[must_use]
     pub const fn memory_bytes(&self) -> usize {
         self.incoming.memory_bytes() + self.outbox.memory_bytes()
+    }
+
+    /// The compression that both sides agreed on, once it is open.
+    #[must_use]
+    pub const fn deflate(&self) -> Option<DeflateParameters> {
+        self.outbox.deflate
     }
 
     /// What it counted.
@@ -217,6 +239,8 @@ impl Connection {
         WsCounters {
             messages_out: sent.messages_out,
             message_bytes_out: sent.message_bytes_out,
+            compressed_messages_out: sent.compressed_messages_out,
+            compressed_bytes_out: sent.compressed_bytes_out,
             pings_out: sent.pings_out,
             pongs_skipped: sent.pongs_skipped,
             ..self.incoming.counters
@@ -250,9 +274,18 @@ impl Connection {
     }
 
     fn take_request(&mut self, consumed: usize) -> Handled<'_> {
-        let Self { incoming, outbox, head, .. } = self;
-        let bytes = incoming.buffer().get(..head.bytes()).unwrap_or(&[]);
-        let event = match Request::parse(bytes) {
+        let (head_bytes, limits) = (self.head.bytes(), self.outbox.deflate_limits());
+        let bytes = self.incoming.buffer().get(..head_bytes).unwrap_or(&[]);
+        let asked = Request::parse(bytes).and_then(|request| match &limits {
+            None => Ok(None),
+            Some(limits) => extension::accept(request.head(), limits),
+        });
+        if let Ok(Some((answer, agreed))) = asked {
+            self.agree(&agreed, Some(answer));
+        }
+        let Self { incoming, outbox, .. } = self;
+        let bytes = incoming.buffer().get(..head_bytes).unwrap_or(&[]);
+        let event = match asked.and_then(|_| Request::parse(bytes)) {
             Ok(request) => {
                 outbox.answer = accept(request.key());
                 outbox.apply(Input::Request);
@@ -268,9 +301,12 @@ impl Connection {
         let (expected, offered) = (self.outbox.answer, &self.protocols);
         let offers = |chosen: &str| offered.iter().any(|offer| offer == chosen);
         let head = self.incoming.buffer().get(..head_bytes).unwrap_or(&[]);
-        let wanted = match Answer::parse(head, &expected, offers) {
-            Ok(Answer::Refused { body_bytes, .. }) => Some(body_bytes.unwrap_or(usize::MAX)),
-            _ => None,
+        let (wanted, deflate) = match Answer::parse(head, &expected, offers, &self.offers) {
+            Ok(Answer::Refused { body_bytes, .. }) => {
+                (Some(body_bytes.unwrap_or(usize::MAX)), None)
+            }
+            Ok(Answer::Accepted(response)) => (None, response.deflate()),
+            Err(_) => (None, None),
         };
         if let Some(wanted) = wanted {
             self.body = Some((0, wanted.min(REFUSAL_BYTES_MAX)));
@@ -278,10 +314,13 @@ impl Connection {
             let handled = self.take_body(rest);
             return Handled { consumed: bytes.len(), ..handled };
         }
-        let Self { incoming, outbox, protocols, .. } = self;
+        if let Some(agreed) = &deflate {
+            self.agree(agreed, None);
+        }
+        let Self { incoming, outbox, protocols, offers: compressions, .. } = self;
         let head = incoming.buffer().get(..head_bytes).unwrap_or(&[]);
         let offers = |chosen: &str| protocols.iter().any(|offer| offer == chosen);
-        let event = match Answer::parse(head, &expected, offers) {
+        let event = match Answer::parse(head, &expected, offers, compressions) {
             Ok(Answer::Accepted(response)) => {
                 outbox.open();
                 Some(Event::Opened(response))
@@ -290,6 +329,12 @@ impl Connection {
             Err(fault) => failed(Role::Client, outbox, fault),
         };
         Handled { consumed, event, outbox }
+    }
+
+    /// Compressed messages may pass once the connection is open.
+    fn agree(&mut self, agreed: &DeflateParameters, answer: Option<Written>) {
+        self.incoming.agree(agreed);
+        self.outbox.agree(agreed, answer);
     }
 
     /// The body of a refusal, as far as it is kept.
@@ -319,7 +364,7 @@ fn refusal(
 ) -> Option<Closed<'_>> {
     let (have, _) = body?;
     let (head, body) = incoming.buffer().split_at_checked(head.bytes())?;
-    match Answer::parse(head, &[0; crate::accept::ACCEPT_BYTES], |_| false) {
+    match Answer::parse(head, &[0; crate::accept::ACCEPT_BYTES], |_| false, &[]) {
         Ok(Answer::Refused { refused, .. }) => {
             let body = body.get(..have).unwrap_or(&[]);
             Some(Closed::Refused(Refused { body, ..refused }))

@@ -9,6 +9,9 @@ use crate::config::{Role, WsConfig};
 use crate::connection::outgoing::Outgoing;
 use crate::connection::table::{Action, Input, State, step};
 use crate::counters::WsCounters;
+use crate::deflate::deflating::Deflating;
+use crate::deflate::extension::{HEADER, Written};
+use crate::deflate::settings::DeflateParameters;
 use crate::error::{HandshakeFault, Limit, Misuse, WsError};
 use crate::frame::{CONTROL_BYTES_MAX, FrameHeader, HEADER_BYTES_MAX, Opcode};
 use crate::head::{is_token, is_value};
@@ -48,6 +51,10 @@ pub struct Outbox {
     pong_waits: Option<usize>,
     /// Between the parts of a message.
     inside: Option<MessageKind>,
+    /// The compression that was agreed on, and a server's answer that says so.
+    pub(crate) deflate: Option<DeflateParameters>,
+    deflate_answer: Option<Written>,
+    deflating: Option<Deflating>,
     /// What a server answers to the client's key, and what a client expects.
     pub(crate) answer: [u8; ACCEPT_BYTES],
     /// The status with which our side refused; it is yet to be reported.
@@ -70,6 +77,9 @@ impl Outbox {
             pong: [0; CONTROL_BYTES_MAX],
             pong_waits: None,
             inside: None,
+            deflate: None,
+            deflate_answer: None,
+            deflating: None,
             answer: [0; ACCEPT_BYTES],
             refused: None,
             last_received: now,
@@ -136,11 +146,61 @@ impl Outbox {
         if !self.is_open() {
             return Err(WsError::Misuse(Misuse::NotOpen));
         }
-        self.frame(opcode, is_last, bytes, RESERVE)?;
+        if self.deflating.is_none() || !self.deflated(opcode, is_last, bytes)? {
+            self.frame(opcode, is_last, bytes, RESERVE)?;
+        }
         self.inside = (!is_last).then_some(kind);
         self.counters.messages_out += u64::from(is_last);
         self.counters.message_bytes_out += bytes.len() as u64;
         Ok(())
+    }
+
+    /// Sends a part compressed, where that is agreed on; false when it is to be sent as it is: it
+    /// is short, or there is room for it only so.
+    fn deflated(&mut self, opcode: Opcode, is_last: bool, bytes: &[u8]) -> Result<bool, WsError> {
+        let is_first = opcode != Opcode::Continuation;
+        let Some(deflating) = &mut self.deflating else { return Ok(false) };
+        if is_first {
+            deflating.is_inside = deflating.wants(bytes.len());
+        }
+        if !deflating.is_inside {
+            return Ok(false);
+        }
+        let full = WsError::Limit(Limit::SendBytes);
+        let is_whole = is_first && is_last;
+        let most = Deflating::bytes_max(bytes.len()).ok_or(full)?.saturating_add(HEADER_BYTES_MAX);
+        if self.out.free().saturating_sub(RESERVE) < most {
+            deflating.is_inside &= !is_whole;
+            return if is_whole { Ok(false) } else { Err(full) };
+        }
+        let place = self.out.claim(most).ok_or(full)?;
+        let (_, body) = place.split_at_mut_checked(HEADER_BYTES_MAX).ok_or(full)?;
+        let made = deflating.compress(bytes, is_first, is_last, body);
+        // One that stands by itself and did not become shorter is not worth the peer's time.
+        let made = made.filter(|made| !is_whole || !deflating.resets() || *made < bytes.len());
+        let Some(made) = made else {
+            self.out.unclaim(most);
+            return if is_whole { Ok(false) } else { Err(WsError::Misuse(Misuse::Deflate)) };
+        };
+        let key = match self.role {
+            Role::Client => Some(self.keys.mask()),
+            Role::Server => None,
+        };
+        let payload_bytes = made as u64;
+        let header =
+            FrameHeader { opcode, is_final: is_last, is_compressed: is_first, payload_bytes, key };
+        let (header, header_bytes) = header.encode();
+        // The header is as long as its payload makes it: what was compressed moves up to it.
+        place.copy_within(HEADER_BYTES_MAX..HEADER_BYTES_MAX + made, header_bytes);
+        let (head, body) = place.split_at_mut_checked(header_bytes).ok_or(full)?;
+        head.copy_from_slice(header.get(..header_bytes).unwrap_or(&[]));
+        if let Some(key) = key {
+            self.level.mask(body.get_mut(..made).unwrap_or(&mut []), key);
+        }
+        self.out.unclaim(most - header_bytes - made);
+        self.counters.compressed_messages_out += u64::from(is_last);
+        self.counters.compressed_bytes_out += payload_bytes;
+        Ok(true)
     }
 
     /// Sends a ping; the peer's pong brings the same bytes back.
@@ -218,8 +278,13 @@ impl Outbox {
         let protocol = protocol.map(|name| ("Sec-WebSocket-Protocol", name));
         let lines = protocol.iter().chain(headers);
         let lines = lines.flat_map(|(name, value)| [*name, ": ", *value, "\r\n"]);
+        let deflate = self.deflate_answer.map(|answer| answer.parts());
+        let deflate = deflate.iter().flat_map(|parts| {
+            [HEADER, ": "].into_iter().chain(parts.iter().copied()).chain(["\r\n"])
+        });
         let accept = core::str::from_utf8(&answer).unwrap_or("");
-        self.write([start, accept, "\r\n"].into_iter().chain(lines).chain(["\r\n"]))?;
+        let start = [start, accept, "\r\n"].into_iter().chain(deflate);
+        self.write(start.chain(lines).chain(["\r\n"]))?;
         self.open();
         Ok(())
     }
@@ -297,6 +362,22 @@ impl Outbox {
             place = after;
         }
         Ok(())
+    }
+
+    /// What a server agrees on at the most.
+    pub(crate) fn deflate_limits(&self) -> Option<DeflateParameters> {
+        self.config.deflate.map(|deflate| deflate.parameters)
+    }
+
+    /// Compression was agreed on, and a server is to answer so.
+    pub(crate) fn agree(&mut self, agreed: &DeflateParameters, answer: Option<Written>) {
+        let (bits, resets) = match self.role {
+            Role::Client => (agreed.client_max_window_bits, agreed.client_no_context_takeover),
+            Role::Server => (agreed.server_max_window_bits, agreed.server_no_context_takeover),
+        };
+        let settings = self.config.deflate;
+        self.deflating = settings.map(|settings| Deflating::new(settings, bits, resets));
+        (self.deflate, self.deflate_answer) = (Some(*agreed), answer);
     }
 
     /// Messages pass from now on.
@@ -381,7 +462,11 @@ impl Outbox {
     }
 
     pub(crate) const fn memory_bytes(&self) -> usize {
-        self.out.memory_bytes()
+        let deflating = match &self.deflating {
+            Some(deflating) => deflating.memory_bytes(),
+            None => 0,
+        };
+        self.out.memory_bytes() + deflating
     }
 
     pub(crate) fn pending(&self) -> &[u8] {
@@ -414,7 +499,8 @@ impl Outbox {
             Role::Server => None,
         };
         let payload_bytes = payload.len() as u64;
-        let (header, header_bytes) = FrameHeader { opcode, is_final, payload_bytes, key }.encode();
+        let header = FrameHeader { opcode, is_final, is_compressed: false, payload_bytes, key };
+        let (header, header_bytes) = header.encode();
         let full = WsError::Limit(Limit::SendBytes);
         let total = header_bytes.checked_add(payload.len()).ok_or(full)?;
         if self.out.free().saturating_sub(reserve) < total {

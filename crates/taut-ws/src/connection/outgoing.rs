@@ -48,6 +48,11 @@ impl Outgoing {
         Some(place)
     }
 
+    /// The last `count` bytes that were claimed are not needed.
+    pub fn unclaim(&mut self, count: usize) {
+        self.end -= count.min(self.end - self.start);
+    }
+
     /// The first `count` are sent.
     #[inline]
     pub fn consume(&mut self, count: usize) {

@@ -3,6 +3,7 @@
 
 mod allocations;
 mod closing;
+mod deflate;
 mod frames;
 mod golden;
 mod handshake;

@@ -16,6 +16,8 @@ use crate::socket_type::SocketType;
 pub struct ConnectionConfig {
     /// What we are.
     pub socket_type: SocketType,
+    /// What we call ourselves to a ROUTER, up to 255 bytes; empty for what it likes.
+    pub routing_id: Vec<u8>,
     /// How peers prove who they are.
     pub security: Security,
     /// The largest frame that is accepted once the handshake is over.
@@ -127,6 +129,7 @@ impl ConnectionConfig {
     pub const fn new(socket_type: SocketType) -> Self {
         Self {
             socket_type,
+            routing_id: Vec::new(),
             security: Security::Null,
             frame_bytes_max: 1 << 20,
             message_bytes_max: 16 << 20,

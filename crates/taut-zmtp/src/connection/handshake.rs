@@ -10,7 +10,7 @@ use crate::curve::keys::Seed;
 use crate::curve::server::CurveServer;
 use crate::curve::stream::CurveStream;
 use crate::error::Violation;
-use crate::metadata::{read_socket_type, write_metadata};
+use crate::metadata::{read_metadata, write_metadata};
 use crate::socket_type::SocketType;
 
 /// What the handshake needs to remember.
@@ -27,6 +27,8 @@ pub enum Handshake {
 #[derive(Debug)]
 pub struct Agreed {
     pub socket_type: SocketType,
+    /// What the peer calls itself.
+    pub routing_id: Vec<u8>,
     pub stream: Option<Box<CurveStream>>,
 }
 
@@ -79,7 +81,7 @@ impl Handshake {
         out: &mut Vec<u8>,
     ) -> Result<(), Violation> {
         let mut metadata = Vec::with_capacity(64);
-        write_metadata(&mut metadata, config.socket_type);
+        write_metadata(&mut metadata, config.socket_type, &config.routing_id);
         match self {
             Self::CurveClient(client) => client.welcome(data, &metadata, out),
             _ if data.is_empty() => {
@@ -97,7 +99,7 @@ impl Handshake {
         out: &mut Vec<u8>,
     ) -> Result<Agreed, Violation> {
         let mut ours = Vec::with_capacity(64);
-        write_metadata(&mut ours, config.socket_type);
+        write_metadata(&mut ours, config.socket_type, &config.routing_id);
         match (self, &config.security) {
             (Self::CurveServer(server), Security::CurveServer { clients, .. }) => {
                 let mut theirs = Vec::new();
@@ -105,14 +107,14 @@ impl Handshake {
                 if clients.as_ref().is_some_and(|clients| !clients.contains(&key)) {
                     return Err(Violation::Refused);
                 }
-                let socket_type = read_matching_type(config, &theirs)?;
+                let (socket_type, routing_id) = read_matching(config, &theirs)?;
                 let stream = server.ready(&ours, out).map(Box::new);
-                Ok(Agreed { socket_type, stream })
+                Ok(Agreed { socket_type, routing_id, stream })
             }
             _ => {
-                let socket_type = read_matching_type(config, data)?;
+                let (socket_type, routing_id) = read_matching(config, data)?;
                 write_command(out, "READY", &[&ours]);
-                Ok(Agreed { socket_type, stream: None })
+                Ok(Agreed { socket_type, routing_id, stream: None })
             }
         }
     }
@@ -123,11 +125,13 @@ impl Handshake {
         data: &[u8],
     ) -> Result<Agreed, Violation> {
         let Self::CurveClient(client) = self else {
-            return Ok(Agreed { socket_type: read_matching_type(config, data)?, stream: None });
+            let (socket_type, routing_id) = read_matching(config, data)?;
+            return Ok(Agreed { socket_type, routing_id, stream: None });
         };
         let mut metadata = Vec::new();
         let stream = Some(Box::new(client.ready(data, &mut metadata)?));
-        Ok(Agreed { socket_type: read_matching_type(config, &metadata)?, stream })
+        let (socket_type, routing_id) = read_matching(config, &metadata)?;
+        Ok(Agreed { socket_type, routing_id, stream })
     }
 }
 
@@ -137,10 +141,13 @@ impl core::fmt::Debug for Handshake {
     }
 }
 
-fn read_matching_type(config: &ConnectionConfig, metadata: &[u8]) -> Result<SocketType, Violation> {
-    let socket_type = read_socket_type(metadata)?;
+fn read_matching(
+    config: &ConnectionConfig,
+    metadata: &[u8],
+) -> Result<(SocketType, Vec<u8>), Violation> {
+    let (socket_type, routing_id) = read_metadata(metadata)?;
     let goes = config.socket_type.goes_with(socket_type);
-    if goes { Ok(socket_type) } else { Err(Violation::SocketType) }
+    if goes { Ok((socket_type, routing_id.to_vec())) } else { Err(Violation::SocketType) }
 }
 
 /// Compares with every account, and every byte of each, so that the time tells nothing.

@@ -45,6 +45,7 @@ pub struct Connection {
     opened: Vec<u8>,
     out: Outgoing,
     peer: Option<SocketType>,
+    peer_routing_id: Vec<u8>,
     handshake_deadline: Nanos,
     next_ping: Nanos,
     /// What the peer promised: it says something at least this often.
@@ -81,6 +82,7 @@ impl Connection {
             opened: Vec::new(),
             out,
             peer: None,
+            peer_routing_id: Vec::new(),
             handshake_deadline: after(now, config.handshake_timeout),
             next_ping: Nanos::MAX,
             time_to_live: None,
@@ -201,6 +203,12 @@ impl Connection {
     pub fn peer(&self) -> Option<Peer> {
         let minor = self.greeting.minor();
         self.peer.map(|socket_type| Peer { socket_type, minor })
+    }
+
+    /// What the peer calls itself; empty where it does not.
+    #[must_use]
+    pub fn peer_routing_id(&self) -> &[u8] {
+        &self.peer_routing_id
     }
 
     /// The most bytes that one frame may have now, header included: the room that the driver's
@@ -354,7 +362,8 @@ impl Connection {
             }
             Action::SendReady => {
                 let mut metadata = Vec::with_capacity(64);
-                crate::metadata::write_metadata(&mut metadata, config.socket_type);
+                let routing_id = &config.routing_id;
+                crate::metadata::write_metadata(&mut metadata, config.socket_type, routing_id);
                 write_command(out, "READY", &[&metadata]);
                 Ok(None)
             }
@@ -387,6 +396,7 @@ impl Connection {
         self.handshake = Handshake::Stateless;
         self.stream = agreed.stream;
         self.peer = Some(agreed.socket_type);
+        self.peer_routing_id = agreed.routing_id;
         // What is taken at once has a short header, and must not be beyond the limit either.
         self.takes_plain_messages = self.stream.is_none()
             && self.config.socket_type.receives()

@@ -437,6 +437,6 @@ fn count_closed(counters: &mut PublisherCounters, reason: CloseReason) {
     match reason {
         CloseReason::HandshakeTimeout | CloseReason::HeartbeatTimeout => counters.timeouts += 1,
         CloseReason::Violation(_) => counters.violations += 1,
-        CloseReason::PeerError(_) => {}
+        _ => {}
     }
 }

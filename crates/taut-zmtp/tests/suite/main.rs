@@ -2,6 +2,7 @@
 
 mod allocations;
 mod endless;
+mod exchange;
 mod fan_out;
 mod golden;
 mod handshake;

@@ -15,6 +15,7 @@ pub struct Outcome {
     disconnects: u64,
     stream_disconnects: u64,
     injected: u64,
+    too_slow: u64,
     rests: u64,
 }
 
@@ -26,6 +27,7 @@ impl Outcome {
         self.disconnects += one.disconnects;
         self.stream_disconnects += one.stream_disconnects;
         self.injected += one.injected;
+        self.too_slow += one.too_slow;
         self.rests += one.rests;
     }
 }
@@ -47,6 +49,7 @@ fn draw_faults(random: &mut Random) -> Faults {
         stall: random.pick(&[0, 0, 2]),
         strange: random.pick(&[0, 50]),
         skew: random.pick(&[0, 0, 3_000, 600_000]),
+        torn: random.pick(&[0, 0, 10]),
         ..Faults::default()
     }
 }
@@ -98,6 +101,7 @@ pub fn run(mut random: Random) -> Outcome {
         outcome.disconnects = counters.disconnects;
         outcome.stream_disconnects = counters.stream_disconnects;
         outcome.injected = world.venue.observer().front().injected;
+        outcome.too_slow = world.venue.observer().too_slow();
         outcome.rests += 1;
     });
     outcome

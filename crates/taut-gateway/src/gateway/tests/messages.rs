@@ -49,12 +49,14 @@ fn name(request: RequestId) -> String {
 }
 
 impl OrderHandler for Words {
-    const CAPABILITIES: Capabilities = Capabilities {
-        framing: Framing::Messages,
-        tells_all: false,
-        tells_positions: false,
-        name_bytes_max: 16,
-    };
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            framing: Framing::Messages,
+            tells_all: false,
+            tells_positions: false,
+            name_bytes_max: 16,
+        }
+    }
 
     fn connected(&mut self, _: Now, _: [u8; 32], _: u32) {
         self.waiting.push_back("hello".to_owned());

@@ -175,14 +175,22 @@ fn say(trading: &mut Trading, error: &ErrorAnswer<'_>) {
 }
 
 impl OrderHandler for BinanceFix {
-    const CAPABILITIES: Capabilities = Capabilities {
-        framing: Framing::Stream,
-        tells_all: true,
-        tells_positions: false,
-        name_bytes_max: 36,
-    };
-    const ASKS_BESIDE: bool = true;
-    const COMPARES_INSTRUMENTS: bool = true;
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            framing: Framing::Stream,
+            tells_all: true,
+            tells_positions: false,
+            name_bytes_max: 36,
+        }
+    }
+
+    fn asks_beside(&self) -> bool {
+        true
+    }
+
+    fn compares_instruments(&self) -> bool {
+        true
+    }
 
     fn connected(&mut self, now: Now, random: [u8; 32], _failed_logons: u32) {
         self.random = random;

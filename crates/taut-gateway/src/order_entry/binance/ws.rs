@@ -36,13 +36,18 @@ impl BinanceWs {
 }
 
 impl OrderHandler for BinanceWs {
-    const CAPABILITIES: Capabilities = Capabilities {
-        framing: Framing::Messages,
-        tells_all: true,
-        tells_positions: false,
-        name_bytes_max: 36,
-    };
-    const COMPARES_INSTRUMENTS: bool = true;
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            framing: Framing::Messages,
+            tells_all: true,
+            tells_positions: false,
+            name_bytes_max: 36,
+        }
+    }
+
+    fn compares_instruments(&self) -> bool {
+        true
+    }
 
     fn connected(&mut self, now: Now, _random: [u8; 32], _failed_logons: u32) {
         self.trading.session.connected(now);

@@ -265,12 +265,14 @@ impl DeribitJson {
 }
 
 impl OrderHandler for DeribitJson {
-    const CAPABILITIES: Capabilities = Capabilities {
-        framing: Framing::Messages,
-        tells_all: true,
-        tells_positions: true,
-        name_bytes_max: 64,
-    };
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            framing: Framing::Messages,
+            tells_all: true,
+            tells_positions: true,
+            name_bytes_max: 64,
+        }
+    }
 
     fn connected(&mut self, now: Now, random: [u8; 32], _failed_logons: u32) {
         self.session.connected(now, random);

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use taut_fix_engine::TlsSettings;
+use taut_fix_engine::{TlsNames, TlsSettings};
 use taut_gateway::{
     BinanceFix, BinanceOrderSettings, BinanceWs, CopiedVenue, FeedInput, FeedStreams,
     SecondConnection, SnapshotLimits, StreamAddress, SymbolStreams, Transport,
@@ -237,11 +237,11 @@ impl BinanceKeys {
     }
 
     /// Orders over the WebSocket API.
-    pub(super) fn over_api(
+    pub(super) fn over_api<F>(
         &self,
         file: &GatewayFile,
-        market_data: MarketData<BinanceFeeds>,
-    ) -> Result<Connections<BinanceFeeds, BinanceWs>, RunnerError> {
+        market_data: MarketData<F>,
+    ) -> Result<Connections<F, BinanceWs>, RunnerError> {
         let at = web_socket("binance.api", self.api(), self.address, self.ca.as_deref())?;
         let route = OrderRoute {
             address: at.found.first,
@@ -258,11 +258,11 @@ impl BinanceKeys {
     }
 
     /// Orders over FIX, and questions over the WebSocket API.
-    pub(super) fn over_fix(
+    pub(super) fn over_fix<F>(
         &self,
         file: &GatewayFile,
-        market_data: MarketData<BinanceFeeds>,
-    ) -> Result<Connections<BinanceFeeds, BinanceFix>, RunnerError> {
+        market_data: MarketData<F>,
+    ) -> Result<Connections<F, BinanceFix>, RunnerError> {
         let at = web_socket("binance.api", self.api(), self.address, self.ca.as_deref())?;
         let found = look_up("binance.fix", &self.fix)?;
         let name = self.fix.rsplit_once(':').map_or(self.fix.as_str(), |(host, _)| host);
@@ -331,7 +331,8 @@ impl BinanceKeys {
             let roots = ca.map(Path::to_path_buf);
             let trusted = roots.or_else(|| system_roots().map(Path::to_path_buf));
             let (config, trusted) = (trust(ca, &[])?, trusted.unwrap_or_default());
-            Ok(TlsSettings { config, server_name: None, trusted })
+            let keys = TlsNames { ca: "binance.ca", server_name: None, certificate: None };
+            Ok(TlsSettings { config, server_name: None, trusted, keys })
         };
         let tls = self.fix_tls.then(tls).transpose()?;
         Ok((CopiedVenue::Binance { credentials: credentials.build()?, tls }, FIX_SERVER))

@@ -124,11 +124,11 @@ impl OkxKeys {
     }
 
     /// Orders over the private WebSocket, questions over HTTP.
-    pub(super) fn over_web(
+    pub(super) fn over_web<F>(
         &self,
         file: &GatewayFile,
-        market_data: MarketData<OkxFeed>,
-    ) -> Result<Connections<OkxFeed, OkxWs>, RunnerError> {
+        market_data: MarketData<F>,
+    ) -> Result<Connections<F, OkxWs>, RunnerError> {
         let at = web_socket("okx.private", &self.private, self.address, self.ca.as_deref())?;
         let route = OrderRoute {
             address: at.found.first,

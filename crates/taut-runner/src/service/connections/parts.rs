@@ -4,8 +4,10 @@ use std::net::SocketAddrV4;
 
 use taut_fix::CompId;
 use taut_gateway::{
-    FeedInput, FeedSockets, GatewayConfig, GatewayError, SessionSettings, Transport,
+    AnyOrders, FeedInput, FeedSockets, GatewayConfig, GatewayError, OrderHandler, SessionSettings,
+    Transport,
 };
+use taut_market_data::AnyFeed;
 use taut_sys::Wait;
 use taut_types::Nanos;
 
@@ -24,6 +26,14 @@ pub struct MarketData<F> {
     pub backup: Option<(FeedSockets, Nanos)>,
 }
 
+impl<F: Into<AnyFeed>> MarketData<F> {
+    /// As that of any venue: gateways are compiled once for all of them.
+    pub fn of_any(self) -> MarketData<AnyFeed> {
+        let Self { input, handler, backup } = self;
+        MarketData { input, handler: handler.into(), backup }
+    }
+}
+
 /// What a gateway at some venue is built of.
 pub struct Connections<F, H> {
     pub config: GatewayConfig,
@@ -32,6 +42,14 @@ pub struct Connections<F, H> {
     pub orders: H,
     /// Where a venue on paper hears of the market.
     pub tap: Option<Tap>,
+}
+
+impl<F, H: OrderHandler + Send + 'static> Connections<F, H> {
+    /// With orders as those of any venue.
+    pub fn of_any(self) -> Connections<F, AnyOrders> {
+        let Self { config, market_data, orders, tap } = self;
+        Connections { config, market_data, orders: Box::new(orders), tap }
+    }
 }
 
 /// Where and how a gateway's orders go.
