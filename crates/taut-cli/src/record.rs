@@ -154,7 +154,10 @@ pub fn run(what: &Record) -> Result<(), Failure> {
         Record::Market(what) => written_again(what, Written::Market),
         Record::Packets(what) => written_again(what, Written::Packets),
         Record::Merge(Merge { folders, json }) => merge::merge(folders, *json),
-        Record::Feed(what) => feed::record(what),
+        Record::Feed(what) => {
+            feed::record(what)?;
+            info(&what.out, what.json)
+        }
         Record::Latencies(what) => latencies::run(what),
         Record::Cut(Cut { folder, to, out }) => {
             let to = &match to {

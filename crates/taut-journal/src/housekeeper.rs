@@ -63,7 +63,7 @@ pub struct Housekeeper {
     mark_turns: u32,
     /// The one that the writer has or will have next.
     prepared: Option<Arc<Segment>>,
-    /// What the entries about orders come to, where there are any, and the number of the last entry.
+    /// What the entries about orders come to, where there are any, and the number of the last.
     state: State,
     has_orders: bool,
     durable: u64,

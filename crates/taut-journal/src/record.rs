@@ -8,8 +8,8 @@
 //! | 2 | time, nanoseconds: of an entry about orders UTC, of what was heard CLOCK_MONOTONIC |
 //! | 3.. | payload |
 //!
-//! The length is of the whole record, in words, its upper 5 bits behind the kind; filled are bytes of
-//! the last word that are none of the payload's. Entries about orders need neither.
+//! The length is of the whole record, in words, its upper 5 bits behind the kind; filled are bytes
+//! of the last word that are none of the payload's. Entries about orders need neither.
 //!
 //! The sum is over the segment's salt, the lower half of word 0, and all words behind word 0: what
 //! an older file left on the disk, or another segment, is no record here. Word 0 is 0 until all

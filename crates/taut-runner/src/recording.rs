@@ -398,9 +398,10 @@ const fn writer<'w>(
 }
 
 fn begin(folder: &Path, settings: Settings, orders: Option<State>) -> Result<Journal, RunnerError> {
-    let begun = Journal::begin(folder, settings, orders);
-    begun
-        .map_err(|error| RunnerError::run(format_args!("recording in {}", folder.display()), error))
+    let named = |error: &dyn std::fmt::Display| {
+        RunnerError::run(format_args!("recording in {}", folder.display()), error)
+    };
+    Journal::begin(folder, settings, orders).map_err(|error| named(&error))
 }
 
 /// The day of a time, from the first of 1970, UTC.

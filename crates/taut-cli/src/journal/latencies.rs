@@ -1,4 +1,4 @@
-//! `taut journal latencies` and `taut record latencies`: round trips of a journal, or of a recording
+//! `taut journal latencies` and `taut record latencies`: round trips of a journal, or a recording
 //! with orders, as the latencies of a backtest.
 
 use std::collections::HashMap;

@@ -32,20 +32,20 @@ pub struct Feed {
     file: PathBuf,
     /// The folder of the recording, which is new
     #[arg(short, long, value_name = "DIR")]
-    out: PathBuf,
+    pub out: PathBuf,
     /// End after so many seconds; else at Ctrl-C
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
     seconds: Option<u32>,
     /// Print what the recording holds as one line of JSON.
     #[arg(long)]
-    json: bool,
+    pub json: bool,
     #[command(flatten)]
     log: LogArguments,
 }
 
 /// Does it.
 pub fn record(arguments: &Feed) -> Result<(), Failure> {
-    let Feed { file, out, seconds, json, log } = arguments;
+    let Feed { file, out, seconds, log, .. } = arguments;
     let file = GatewayFile::read_on_paper(file).map_err(failure)?.of_feed_alone();
     if std::fs::read_dir(out).is_ok_and(|mut entries| entries.next().is_some()) {
         let out = out.display();
@@ -69,8 +69,7 @@ pub fn record(arguments: &Feed) -> Result<(), Failure> {
     let served = service::serve(&file, heard);
     drop(over);
     watch.join().map_err(|_| Failure::Run("the watch panicked".to_owned()))?;
-    served.map_err(|error| log.failure(&Failed {}, error))?;
-    super::info(out, *json)
+    served.map_err(|error| log.failure(&Failed {}, error))
 }
 
 /// Tells how long it has been recording, and ends that when it is time, as Ctrl-C does.
