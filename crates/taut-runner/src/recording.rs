@@ -369,8 +369,8 @@ impl Recorder {
         self.append(STATE, state.as_bytes(), lent);
     }
 
-    /// Ends the recording; what is to be said of it, if anything. `lent` is the writer where one was
-    /// lent, and is dropped; a journal of the gateway's own is ended by who keeps it.
+    /// Ends the recording; what is to be said of it, if anything. `lent` is the writer where one
+    /// was lent, and is dropped; a journal of the gateway's own is ended by who keeps it.
     pub fn finish(self, lent: Option<Writer>) -> Result<Option<String>, RunnerError> {
         let Self { own, keeper, failure, dropped_in_all, .. } = self;
         let writer = own.or(lent);
