@@ -48,11 +48,12 @@ impl Exchange {
                 let place = order.place;
                 let shown = self.book(place).and_then(|book| book.order(order_id));
                 self.replaced = (order_id, shown.map_or(Lots::ZERO, |it| it.lots));
+                self.publisher.expect_replacement(self.replaced);
                 if replacement.terms.display() > Lots::ZERO {
                     self.publisher.watch_iceberg(order_id);
                 }
                 let (order, mode) = (replacement, ReplaceMode::InFlight);
-                self.execute(now, place, Command::Replace { order, mode }, clients);
+                self.execute(now, place, &Command::Replace { order, mode }, clients);
                 let Some(&Event::ReplaceRejected { reason, .. }) = self.first_event() else {
                     self.counters.replaces += 1;
                     return;
@@ -210,7 +211,7 @@ impl Exchange {
                 }
                 affected += 1;
                 self.counters.cancels += 1;
-                self.execute(now, place, Command::Cancel { order_id }, clients);
+                self.execute(now, place, &Command::Cancel { order_id }, clients);
             }
         }
         let report = OrderMassCancelReport {

@@ -54,6 +54,8 @@ pub struct Exchange {
     begun_at: usize,
     /// Its commands, and those of inputs before it that nobody has heard of.
     executed: Vec<Executed>,
+    /// The feed could not be sent.
+    failure: Option<VenueError>,
     /// The order that the next command replaces, and what is displayed of it.
     pub(crate) replaced: (OrderId, Lots),
     /// The time of the input that is executed, where one time holds for all of it.
@@ -91,6 +93,7 @@ impl Exchange {
             events: Vec::with_capacity(EVENT_CAPACITY),
             begun_at: 0,
             executed: Vec::with_capacity(EXECUTED_CAPACITY),
+            failure: None,
             replaced: NONE_REPLACED,
             sequenced: None,
             orders: ClientOrders::with_capacity(
@@ -204,7 +207,7 @@ impl Exchange {
         let mut is_refused = !was_executed;
         if was_executed {
             self.begin(now, clients);
-            self.execute(now, place, command, clients);
+            self.execute(now, place, &command, clients);
             is_refused = matches!(
                 self.first_event(),
                 Some(Event::Rejected { .. } | Event::CancelRejected { .. })
@@ -215,7 +218,7 @@ impl Exchange {
         }
         self.counters.flow_rejects += u64::from(is_refused);
         if was_executed {
-            self.finish(now, &Input::Command { place, command }, clients)?;
+            self.finish(now, || Input::Command { place, command }, clients)?;
         }
         Ok(None)
     }
@@ -229,7 +232,7 @@ impl Exchange {
         clients: &mut ClientIo<'_, impl Kernel>,
     ) -> Result<(), VenueError> {
         let now = self.stamp(now);
-        self.finish(now, &Input::Print { place, price, lots, aggressor }, clients)?;
+        self.finish(now, || Input::Print { place, price, lots, aggressor }, clients)?;
         // Behind what waits for the disk.
         self.settle(now, clients)?;
         let instrument = &self.listings.all()[place].instrument;
@@ -259,7 +262,7 @@ impl Exchange {
     ) {
         for (order_id, place) in self.orders.open_orders(client) {
             self.counters.cancels_on_disconnect += 1;
-            self.execute(now, place, Command::Cancel { order_id }, clients);
+            self.execute(now, place, &Command::Cancel { order_id }, clients);
         }
     }
 
@@ -279,7 +282,7 @@ impl Exchange {
                 if order.terms.display() > Lots::ZERO {
                     self.publisher.watch_iceberg(order.order_id);
                 }
-                self.execute(now, place, Command::New(order), clients);
+                self.execute(now, place, &Command::New(order), clients);
                 let is_refused = matches!(self.first_event(), Some(Event::Rejected { .. }));
                 self.counters.order_rejects += u64::from(is_refused);
             }
@@ -321,7 +324,7 @@ impl Exchange {
                 order.request = Some(request.cl_ord_id);
                 let place = order.place;
                 self.counters.cancels += 1;
-                self.execute(now, place, Command::Cancel { order_id }, clients);
+                self.execute(now, place, &Command::Cancel { order_id }, clients);
             }
             (_, refusal) => {
                 self.counters.cancel_rejects += 1;
@@ -340,19 +343,62 @@ impl Exchange {
         }
     }
 
-    /// Runs a command of an input, and writes its reports. Everybody hears of it at the input's
-    /// end: [`finish`](Self::finish).
+    /// Runs a command of an input, and tells everybody: the clients, the flow, the feed. Where
+    /// inputs are written down, they hear of it behind the input's end: [`finish`](Self::finish),
+    /// which also says what went wrong.
     pub(crate) fn execute(
         &mut self,
         now: Now,
         place: usize,
-        command: Command,
+        command: &Command,
         clients: &mut ClientIo<'_, impl Kernel>,
     ) {
-        let begin = self.events.len();
+        if clients.clients.is_sequenced() {
+            return self.execute_for_later(now, place, command, clients);
+        }
+        self.events.clear();
+        let now = self.run(now, place, command, 0, clients);
+        clients.flush();
+        clients.tell_events(now, place, &self.events);
+        let of = &self.listings.all()[place].instrument;
+        let told = self.publisher.publish(clients.io, now.mono, now.utc, of, &self.events);
+        if let Err(error) = told {
+            self.failure.get_or_insert(error);
+        }
+    }
+
+    /// As [`execute`](Self::execute), for the input's end.
+    #[inline(never)]
+    fn execute_for_later(
+        &mut self,
+        now: Now,
+        place: usize,
+        command: &Command,
+        clients: &mut ClientIo<'_, impl Kernel>,
+    ) {
+        if self.executed.is_empty() {
+            // What is there was told at once: by a venue that was not written down yet.
+            self.events.clear();
+            self.begun_at = 0;
+        }
+        let now = self.run(now, place, command, self.events.len(), clients);
+        let replaced = std::mem::replace(&mut self.replaced, NONE_REPLACED);
+        self.executed.push(Executed { now, place, end: self.events.len(), replaced });
+    }
+
+    /// Runs a command, whose events begin there, and writes its reports; the time that they have.
+    #[inline(always)]
+    fn run(
+        &mut self,
+        now: Now,
+        place: usize,
+        command: &Command,
+        begin: usize,
+        clients: &mut ClientIo<'_, impl Kernel>,
+    ) -> Now {
         let events = &mut self.events;
         let engine = self.engines[place].get_or_insert_with(|| new_engine(self.sizes));
-        engine.execute(command, &mut |event| events.push(event));
+        engine.execute(*command, &mut |event| events.push(event));
         let now = self.stamp(now);
         let of = &self.listings.all()[place];
         for event in self.events.get(begin..).unwrap_or(&[]) {
@@ -378,8 +424,7 @@ impl Exchange {
                     u64::from(maker_owner != FLOW) + u64::from(taker_owner != FLOW);
             }
         }
-        let replaced = std::mem::replace(&mut self.replaced, NONE_REPLACED);
-        self.executed.push(Executed { now, place, end: self.events.len(), replaced });
+        now
     }
 
     /// An input begins. Where it is written down, one time holds for all of it: the same input
@@ -396,19 +441,23 @@ impl Exchange {
         self.sequenced = Some(at);
     }
 
-    /// The end of an input: it is written down, its reports leave, then who looks on and the feed
-    /// are told, command by command.
+    /// The end of an input: where inputs are, it is written down; then its reports leave, and who
+    /// looks on and the feed are told, command by command.
+    #[inline]
     pub(crate) fn finish(
         &mut self,
         now: Now,
-        input: &Input,
+        input: impl FnOnce() -> Input,
         clients: &mut ClientIo<'_, impl Kernel>,
     ) -> Result<(), VenueError> {
         let now = self.sequenced.take().unwrap_or(now);
-        clients.write_down(now, input)?;
+        if !clients.clients.is_sequenced() {
+            return self.failure.map_or(Ok(()), Err);
+        }
+        clients.write_down(now, &input())?;
         self.begun_at = self.events.len();
+        // What is refused leaves with the end of the turn.
         if self.executed.is_empty() || clients.clients.waits_for_disk() {
-            // What is refused leaves with the end of the turn.
             return Ok(());
         }
         self.settle(now, clients)
@@ -430,7 +479,7 @@ impl Exchange {
             clients.tell_events(now, place, events);
             let instrument = &self.listings.all()[place].instrument;
             self.publisher.expect_replacement(replaced);
-            self.publisher.publish(clients.io, now.mono, now.utc, instrument, events)?;
+            self.publisher.publish_late(clients.io, now, instrument, events)?;
             begin = end;
         }
         self.executed.clear();
@@ -460,9 +509,9 @@ impl Exchange {
         if !self.listings.set_status(place, status) {
             return Ok(false);
         }
-        self.execute(now, place, Command::SetPhase(phase), clients);
+        self.execute(now, place, &Command::SetPhase(phase), clients);
         let now = self.stamp(now);
-        self.finish(now, &Input::Halt { place, is_halted }, clients)?;
+        self.finish(now, || Input::Halt { place, is_halted }, clients)?;
         self.settle(now, clients)?;
         let Now { mono, utc } = now;
         let instrument = &self.listings.all()[place].instrument;

@@ -1,6 +1,7 @@
 //! The incremental channel: engine events become packets.
 
 use taut_engine::Event;
+use taut_fix::Now;
 use taut_io::{Io, Kernel};
 use taut_market_data::native::TransactionWriter;
 use taut_market_data::{
@@ -50,8 +51,22 @@ impl Publisher {
         self.heartbeats
     }
 
+    /// As [`publish`](Self::publish), of a command that waited: compiled apart, so that the other
+    /// one is in line where nothing waits.
+    #[inline(never)]
+    pub fn publish_late(
+        &mut self,
+        io: &mut Io<impl Kernel>,
+        Now { mono, utc }: Now,
+        instrument: &Instrument,
+        events: &[Event],
+    ) -> Result<(), VenueError> {
+        self.publish(io, mono, utc, instrument, events)
+    }
+
     /// Sends what one command changed in an instrument as one transaction; nothing when it changed
     /// nothing.
+    #[inline(always)]
     pub fn publish(
         &mut self,
         io: &mut Io<impl Kernel>,

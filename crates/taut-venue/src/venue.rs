@@ -399,6 +399,11 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
         }
         let (clients, io, observer) =
             (&mut self.connections.clients, self.events.io(), &mut self.observer);
+        if !clients.is_sequenced() {
+            // Everybody has heard of all that was executed.
+            clients.flush(io);
+            return Ok(());
+        }
         self.exchange.settle(now, &mut ClientIo { clients, io, observer })
     }
 
@@ -437,7 +442,7 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
                 if self.cancel_on_disconnect {
                     self.exchange.cancel_all(now, client, &mut out);
                 }
-                self.exchange.finish(now, &Input::Leave { client }, &mut out)?;
+                self.exchange.finish(now, || Input::Leave { client }, &mut out)?;
                 if self.reset_on_logon {
                     self.exchange.end_session(client);
                 }
@@ -448,7 +453,7 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
             let sequence = out.clients.message_sequence();
             self.exchange.begin(now, &out);
             answer(&mut self.exchange, now, client, &request, &mut out);
-            self.exchange.finish(now, &Input::Message { client, sequence }, &mut out)?;
+            self.exchange.finish(now, || Input::Message { client, sequence }, &mut out)?;
         }
         Ok(())
     }
@@ -462,8 +467,8 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
                 let (io, observer) = (self.events.io(), &mut self.observer);
                 let mut out = ClientIo { clients: &mut self.connections.clients, io, observer };
                 self.exchange.begin(now, &out);
-                self.exchange.execute(now, place, command, &mut out);
-                self.exchange.finish(now, &Input::Command { place, command }, &mut out)?;
+                self.exchange.execute(now, place, &command, &mut out);
+                self.exchange.finish(now, || Input::Command { place, command }, &mut out)?;
                 // Its events come before the next one is asked for.
                 self.exchange.settle(now, &mut out)?;
             }

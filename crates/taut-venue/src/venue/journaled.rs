@@ -140,7 +140,7 @@ impl<K: Kernel> Venue<K> {
                 }
             }
             Input::Command { place, command } if is_listed(place) => {
-                self.exchange.execute(at, place, command, &mut out);
+                self.exchange.execute(at, place, &command, &mut out);
             }
             Input::Print { place, price, lots, aggressor } if is_listed(place) => {
                 self.exchange.print(at, place, (price, lots, aggressor), &mut out)?;
@@ -154,7 +154,7 @@ impl<K: Kernel> Venue<K> {
             Input::Stopped => {}
             _ => return Ok(None),
         }
-        self.exchange.finish(at, input, &mut out)?;
+        self.exchange.finish(at, || *input, &mut out)?;
         Ok(Some(()))
     }
 
@@ -169,7 +169,7 @@ impl<K: Kernel> Venue<K> {
             if self.cancel_on_disconnect {
                 self.exchange.cancel_all(now, client, &mut out);
             }
-            self.exchange.finish(now, &Input::Leave { client }, &mut out)?;
+            self.exchange.finish(now, || Input::Leave { client }, &mut out)?;
         }
         let owner = Some(FLOW);
         let gone = Command::MassCancel(MassCancel { owner, ..MassCancel::default() });
@@ -181,8 +181,8 @@ impl<K: Kernel> Venue<K> {
         let commands: Vec<_> = with_books.chain(initial).collect();
         for (place, command) in commands {
             self.exchange.begin(now, &out);
-            self.exchange.execute(now, place, command, &mut out);
-            self.exchange.finish(now, &Input::Command { place, command }, &mut out)?;
+            self.exchange.execute(now, place, &command, &mut out);
+            self.exchange.finish(now, || Input::Command { place, command }, &mut out)?;
         }
         self.exchange.settle(now, &mut out)
     }
