@@ -241,7 +241,7 @@ fn marked_processes(mark: &str) -> Vec<u32> {
 fn shared_memory_files() -> Vec<String> {
     let mut files = names(PathBuf::from("/dev/shm"));
     // Other tests may run beside these; a demo names nothing so.
-    files.retain(|name| name.contains("taut") && !name.contains("taut.test."));
+    files.retain(|name| name.contains("taut") && !name.contains("taut.test"));
     files
 }
 
