@@ -84,7 +84,7 @@ fn measure(
     on_cpu(0)?;
     let (near, far) = streams()?;
     let (venue, keeper, at) = open(folder, acknowledge)?;
-    let bare = BareJournal::open(&folder.join("bare"), acknowledge)?;
+    let bare = bare_journal(&folder.join("bare"), acknowledge)?;
     let (writer, housekeeper) = bare.unzip();
     let is_over = AtomicBool::new(false);
     let (stop, stopped) = channel();
@@ -139,23 +139,19 @@ fn open(
 }
 
 /// The journal of the bare bytes.
-struct BareJournal;
-
-impl BareJournal {
-    fn open(
-        folder: &Path,
-        acknowledge: Option<Acknowledge>,
-    ) -> Result<Option<(Writer, Housekeeper)>, Failure> {
-        let durability = match acknowledge {
-            None => return Ok(None),
-            Some(Acknowledge::Memory) => Durability::Async,
-            Some(Acknowledge::Disk) => Durability::Sync,
-        };
-        let settings = Settings { durability, ..Settings::of_recording() };
-        let Journal { writer, housekeeper, .. } =
-            Journal::begin(folder, settings, None).map_err(failed)?;
-        Ok(Some((writer, housekeeper)))
-    }
+fn bare_journal(
+    folder: &Path,
+    acknowledge: Option<Acknowledge>,
+) -> Result<Option<(Writer, Housekeeper)>, Failure> {
+    let durability = match acknowledge {
+        None => return Ok(None),
+        Some(Acknowledge::Memory) => Durability::Async,
+        Some(Acknowledge::Disk) => Durability::Sync,
+    };
+    let settings = Settings { durability, ..Settings::of_recording() };
+    let Journal { writer, housekeeper, .. } =
+        Journal::begin(folder, settings, None).map_err(failed)?;
+    Ok(Some((writer, housekeeper)))
 }
 
 /// Keeps both journals, as a thread beside a venue does.

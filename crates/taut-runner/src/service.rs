@@ -52,6 +52,7 @@ mod resolver;
 mod room;
 mod rules;
 mod secret;
+mod segments;
 mod snapshot;
 mod stages;
 mod strategy_file;

@@ -47,8 +47,8 @@ impl Exchange {
                 order.replacement = Some((replacement, request.order.account));
                 let place = order.place;
                 let shown = self.book(place).and_then(|book| book.order(order_id));
-                self.replaced = (order_id, shown.map_or(Lots::ZERO, |it| it.lots));
-                self.publisher.expect_replacement(self.replaced);
+                let shown = shown.map_or(Lots::ZERO, |it| it.lots);
+                self.publisher.expect_replacement((order_id, shown));
                 if replacement.terms.display() > Lots::ZERO {
                     self.publisher.watch_iceberg(order_id);
                 }

@@ -37,7 +37,6 @@ use crate::reports::{Reporter, no_order_id, ord_rej_reason};
 const EVENT_CAPACITY: usize = 4_096;
 /// Commands of one input that need no further memory.
 const EXECUTED_CAPACITY: usize = 64;
-const NONE_REPLACED: (OrderId, Lots) = (OrderId(0), Lots::ZERO);
 /// Whose the flow's orders are.
 pub const FLOW: u32 = 0;
 
@@ -56,8 +55,6 @@ pub struct Exchange {
     executed: Vec<Executed>,
     /// The feed could not be sent.
     failure: Option<VenueError>,
-    /// The order that the next command replaces, and what is displayed of it.
-    pub(crate) replaced: (OrderId, Lots),
     /// The time of the input that is executed, where one time holds for all of it.
     sequenced: Option<Now>,
     pub(crate) orders: ClientOrders,
@@ -94,7 +91,6 @@ impl Exchange {
             begun_at: 0,
             executed: Vec::with_capacity(EXECUTED_CAPACITY),
             failure: None,
-            replaced: NONE_REPLACED,
             sequenced: None,
             orders: ClientOrders::with_capacity(
                 order_capacity,
@@ -382,7 +378,7 @@ impl Exchange {
             self.begun_at = 0;
         }
         let now = self.run(now, place, command, self.events.len(), clients);
-        let replaced = std::mem::replace(&mut self.replaced, NONE_REPLACED);
+        let replaced = self.publisher.take_replacement();
         self.executed.push(Executed { now, place, end: self.events.len(), replaced });
     }
 

@@ -145,6 +145,11 @@ impl Publisher {
         Some(())
     }
 
+    /// What was expected, for a command whose events wait: nothing is any more.
+    pub const fn take_replacement(&mut self) -> (OrderId, Lots) {
+        core::mem::replace(&mut self.replaced, (OrderId(0), Lots::ZERO))
+    }
+
     /// When a heartbeat is due, if nothing is sent before.
     pub fn heartbeat_due(&self, interval: Nanos) -> Nanos {
         self.last_sent + interval

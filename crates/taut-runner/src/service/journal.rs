@@ -15,6 +15,7 @@ use crate::error::RunnerError;
 use crate::mistakes::Mistake;
 use crate::recording::WhenFull;
 use crate::service::record::RecordKeys;
+use crate::service::segments::segment_mistakes;
 use crate::service::telling::{Heard, entry};
 use crate::service::whole_file::write_whole;
 
@@ -81,14 +82,7 @@ const fn reattach_ms() -> u32 {
 impl JournalKeys {
     /// Every value that cannot be.
     pub(super) fn mistakes(&self) -> Vec<Mistake> {
-        let mut mistakes = Vec::new();
-        if self.folder.as_os_str().is_empty() {
-            mistakes.push(Mistake::new("journal.folder", "\"\"", "a folder"));
-        }
-        if !(1..=1_024).contains(&self.segment_mb) {
-            mistakes.push(Mistake::new("journal.segment_mb", self.segment_mb, "1 to 1024"));
-        }
-        mistakes
+        segment_mistakes("journal", &self.folder, self.segment_mb)
     }
 
     /// The file of the session's numbers, where none is named.

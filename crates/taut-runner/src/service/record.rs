@@ -9,6 +9,7 @@ use taut_types::Nanos;
 
 use crate::mistakes::Mistake;
 use crate::recording::WhenFull;
+use crate::service::segments::segment_mistakes;
 
 /// The table `[record]` of a gateway's file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,14 +38,7 @@ impl RecordKeys {
 
     /// Every value that cannot be.
     pub(super) fn mistakes(&self) -> Vec<Mistake> {
-        let mut mistakes = Vec::new();
-        if self.folder.as_os_str().is_empty() {
-            mistakes.push(Mistake::new("record.folder", "\"\"", "a folder"));
-        }
-        if !(1..=1_024).contains(&self.segment_mb) {
-            mistakes.push(Mistake::new("record.segment_mb", self.segment_mb, "1 to 1024"));
-        }
-        mistakes
+        segment_mistakes("record", &self.folder, self.segment_mb)
     }
 
     /// The folder of a recording that begins now.

@@ -12,6 +12,7 @@ use taut_venue::{Acknowledge, JournalKeeper, JournalSettings, Recovered, VenueJo
 
 use crate::error::RunnerError;
 use crate::mistakes::Mistake;
+use crate::service::segments::segment_mistakes;
 use crate::service::telling::entry;
 
 /// From one turn of the keeper to the next.
@@ -50,14 +51,7 @@ const fn segment_mb() -> u32 {
 impl VenueJournalKeys {
     /// Every value that cannot be.
     pub(super) fn mistakes(&self) -> Vec<Mistake> {
-        let mut mistakes = Vec::new();
-        if self.folder.as_os_str().is_empty() {
-            mistakes.push(Mistake::new("journal.folder", "\"\"", "a folder"));
-        }
-        if !(1..=1_024).contains(&self.segment_mb) {
-            mistakes.push(Mistake::new("journal.segment_mb", self.segment_mb, "1 to 1024"));
-        }
-        mistakes
+        segment_mistakes("journal", &self.folder, self.segment_mb)
     }
 
     pub(super) fn start_path_at(&mut self, folder: &Path) {

@@ -85,10 +85,10 @@ impl VenueJournal {
         // A start that was killed before its image was whole has done nothing.
         for epoch in epochs.into_iter().rev() {
             let epoch_folder = epoch_folder(&journal.folder, epoch);
-            if is_unwritten(&epoch_folder) {
-                continue;
-            }
-            let mut reader = Reader::open(&epoch_folder)?;
+            let mut reader = match Reader::open(&epoch_folder) {
+                Err(_) if is_unwritten(&epoch_folder) => continue,
+                opened => opened?,
+            };
             if let Some(image) = read_image(&mut reader)? {
                 (journal.epoch, journal.image, journal.inputs) = (epoch, image, Some(reader));
                 break;
