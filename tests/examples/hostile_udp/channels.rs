@@ -29,6 +29,9 @@ const CPU_MAX: Nanos = Nanos::from_micros(100);
 /// What the good peer sends before it has proved where it is, is in the same budget: on a machine
 /// that is busy it asks a few times more.
 const GOOD_PEER_BYTES: u64 = 256;
+/// Questions of a flood that show an answer which is four bytes longer than its question, beyond
+/// what the good peer may send: a SETUP is that much longer than the status that asks for one.
+const QUESTIONS: u64 = GOOD_PEER_BYTES / 4 * 3;
 const DEADLINE: Nanos = Nanos::from_secs(30);
 
 /// Where both ends are, who is attacked, and with what.
@@ -296,15 +299,21 @@ fn amplifies_nothing(scene: &Scene, mut serve: impl FnMut()) -> Result<Counted, 
     for question in scene.questions {
         let careless = Careless::begin(scene.careless)?;
         let flood = Flood::begin(careless.address, *question, Kind::Questions)?;
-        // PACE: so much of a flood is enough to see.
-        let _ = wait_readable(&[], Some(Nanos::from_millis(100)));
+        until("a listener that counts nothing is asked and answers", || {
+            // PACE: a look each millisecond.
+            let _ = wait_readable(&[], Some(Nanos::from_millis(1)));
+            flood.counted().answers >= QUESTIONS
+        })?;
         let tally = flood.end()?;
         careless.end()?;
         if !is_amplified(&tally) {
             return Err(format!("a listener that counts nothing passes: {tally:?}"));
         }
         let flood = Flood::begin(scene.target, *question, Kind::Questions)?;
-        serve();
+        until("strangers have asked enough questions", || {
+            serve();
+            flood.counted().datagrams >= QUESTIONS
+        })?;
         let tally = flood.end()?;
         if is_amplified(&tally) {
             return Err(format!("strangers hear more than they ask: {tally:?}"));

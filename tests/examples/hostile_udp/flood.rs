@@ -59,6 +59,18 @@ pub struct Counts {
     answers: AtomicU64,
 }
 
+impl Counts {
+    fn counted(&self) -> Counted {
+        let count = |word: &AtomicU64| word.load(Ordering::Relaxed);
+        Counted {
+            datagrams: count(&self.datagrams),
+            sent_bytes: count(&self.sent_bytes),
+            answers: count(&self.answers),
+            heard_bytes: count(&self.heard_bytes),
+        }
+    }
+}
+
 /// What strangers sent, and what came back to them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counted {
@@ -111,14 +123,12 @@ impl Flood {
     pub fn end(self) -> Result<Counted, String> {
         self.stop.store(true, Ordering::Relaxed);
         self.thread.join().map_err(|_| "the flood panicked".to_owned())?;
-        let Counts { datagrams, sent_bytes, heard_bytes, answers } = &*self.counts;
-        let count = |word: &AtomicU64| word.load(Ordering::Relaxed);
-        Ok(Counted {
-            datagrams: count(datagrams),
-            sent_bytes: count(sent_bytes),
-            answers: count(answers),
-            heard_bytes: count(heard_bytes),
-        })
+        Ok(self.counts.counted())
+    }
+
+    /// What was sent and heard until now.
+    pub fn counted(&self) -> Counted {
+        self.counts.counted()
     }
 }
 
