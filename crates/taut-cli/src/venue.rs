@@ -8,7 +8,7 @@ use taut_log::Entry;
 use taut_log::messages::VenueFailed;
 use taut_runner::service::{
     BINANCE_VENUE_SAMPLE, BinanceVenueFile, Captive, DERIBIT_VENUE_SAMPLE, DeribitVenueFile,
-    RecordingSeen, VENUE_SAMPLE, VenueFile, run_venue_crowd, serve_binance_venue,
+    RecordingSeen, VENUE_SAMPLE, VenueFile, promote_venue, run_venue_crowd, serve_binance_venue,
     serve_captive_binance, serve_captive_deribit, serve_deribit_venue, serve_venue,
     set_venue_halted, stand_by_venue, venue_faults, venue_state,
 };
@@ -90,6 +90,12 @@ enum Verb {
     Halt(OfVenue),
     /// Have it trade again
     Resume(OfVenue),
+    /// Make a standby the venue that copies the journal of a venue on another machine: that one is
+    /// gone, or is cut off from its clients
+    Promote {
+        /// The standby: `name` in its file, or the path of its socket
+        name: String,
+    },
 }
 
 /// What a crowd does.
@@ -182,6 +188,7 @@ pub fn run(venue: &Venue) -> Result<(), Failure> {
         }
         Some(Verb::Halt(of)) => return set_halted(of, true),
         Some(Verb::Resume(of)) => return set_halted(of, false),
+        Some(Verb::Promote { name }) => return promote_venue(name).map_err(failure),
         Some(Verb::File(_)) | None => {}
     }
     match venue.dialect {

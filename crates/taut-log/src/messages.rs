@@ -411,4 +411,10 @@ messages! {
     "The venue ended, or was killed. Its orders, positions and sessions go on here, and clients \
      can connect again; the line says how long that took."
     "See why the venue ended, and start a standby again.";
+
+    "VN-0010" Notice VenueCopied {}
+    "how the copy of the venue's journal on another machine fares"
+    "A standby has begun to copy the journal, or its connection ended and is made again; the line \
+     says which. With `acknowledge = \"replicated\"` nobody is answered without a copy."
+    "Start the standby, or mend what is between the two.";
 }

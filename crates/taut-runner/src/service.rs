@@ -63,7 +63,9 @@ mod threads;
 mod usage;
 mod venue;
 mod venue_control;
+mod venue_copy;
 mod venue_journal;
+mod venue_ship;
 mod venue_standby;
 mod venue_state;
 mod web_venue;
@@ -116,7 +118,7 @@ pub(crate) use web_venue::{Dialect, Issued, WebVenue};
 
 pub use venue::{FlowSettings, VENUE_SAMPLE, VenueFile, serve_venue};
 pub use venue_control::{
-    FaultsReport, run_venue_crowd, set_venue_halted, venue_faults, venue_state,
+    FaultsReport, promote_venue, run_venue_crowd, set_venue_halted, venue_faults, venue_state,
 };
 pub(crate) use venue_journal::KeeperThread;
 pub use venue_journal::{VenueAcknowledge, VenueJournalKeys};

@@ -13,6 +13,7 @@ mod positions;
 mod recorded;
 mod rig;
 mod sessions;
+mod ship;
 mod simulated;
 mod standby;
 mod stream;

@@ -546,7 +546,7 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
                 streams.send(out.io, self.exchange.player.frame(frame));
             }
         }
-        if out.clients.waits_for_disk() {
+        if out.clients.waits() {
             self.exchange.settle(now, &mut out)?;
         }
         Ok(worked)

@@ -227,16 +227,22 @@ impl World {
     }
 
     fn start_venue_with(&self, more: &str) -> Process {
-        let file = self.path("venue.toml");
+        let file = self.venue_file("venue.toml", more);
+        let mut venue = Process::start(taut().args(["venue", "--config"]).arg(&file));
+        venue.stderr_line("a venue that listens", |line| line.contains("orders at").then_some(()));
+        venue
+    }
+
+    /// A venue's file with these keys.
+    fn venue_file(&self, name: &str, more: &str) -> PathBuf {
+        let file = self.path(name);
         let settings = format!(
             "comp_id = \"VENUE\"\n{more}{}{INSTRUMENTS}[flow]\n\
              commands_per_second = 1000\nlevels = 40\n",
             self.lines()
         );
         std::fs::write(&file, settings).expect("a file");
-        let mut venue = Process::start(taut().args(["venue", "--config"]).arg(&file));
-        venue.stderr_line("a venue that listens", |line| line.contains("orders at").then_some(()));
-        venue
+        file
     }
 
     /// With its journal, in small segments, beside its file.

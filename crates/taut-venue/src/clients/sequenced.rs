@@ -25,8 +25,8 @@ impl Clients {
     }
 
     /// Whether answers wait for the disk.
-    pub fn waits_for_disk(&self) -> bool {
-        self.sequencer.as_ref().is_some_and(|sequencer| sequencer.waits_for_disk())
+    pub fn waits(&self) -> bool {
+        self.sequencer.as_ref().is_some_and(|sequencer| sequencer.waits())
     }
 
     /// Makes what was written down safe, where answers wait for the disk.

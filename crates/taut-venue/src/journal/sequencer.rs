@@ -9,6 +9,7 @@ use taut_types::Nanos;
 
 use super::bytes::Put;
 use super::input::{Input, Told};
+use super::replication::Replication;
 use crate::error::VenueError;
 use crate::identity::ClientId;
 
@@ -20,6 +21,8 @@ const PATIENCE: Nanos = Nanos::from_secs(2);
 pub struct Sequencer {
     writer: Writer,
     durability: Durability,
+    /// Where answers wait for a copy on another machine.
+    replication: Option<Replication>,
     entry: Put,
     /// The first report of this input to each client.
     told: Vec<Told>,
@@ -29,10 +32,11 @@ pub struct Sequencer {
 }
 
 impl Sequencer {
-    pub fn new(writer: Writer, durability: Durability) -> Self {
+    pub fn new(writer: Writer, durability: Durability, replication: Option<Replication>) -> Self {
         Self {
             writer,
             durability,
+            replication,
             entry: Put(Vec::with_capacity(4_096)),
             told: Vec::with_capacity(128),
             message: Vec::with_capacity(4_096),
@@ -77,17 +81,24 @@ impl Sequencer {
         }
     }
 
-    /// Whether answers wait for the disk: then those of a turn wait together.
-    pub const fn waits_for_disk(&self) -> bool {
-        matches!(self.durability, Durability::Sync)
+    /// Whether answers wait for the disk or for a copy: then those of a turn wait together.
+    pub const fn waits(&self) -> bool {
+        matches!(self.durability, Durability::Sync) || self.replication.is_some()
     }
 
-    /// Where answers wait for the disk: makes what was appended safe from a power cut.
+    /// Where answers wait for the disk: makes what was appended safe from a power cut. Where they
+    /// wait for a copy: waits until it has all that was appended.
     ///
     /// # Errors
-    /// [`VenueError::Journal`]: the disk refused.
+    /// [`VenueError::Journal`]: the disk refused; [`VenueError::NotReplicated`].
     pub fn commit(&mut self) -> Result<(), VenueError> {
-        self.writer.commit().map_err(VenueError::Journal)
+        self.writer.commit().map_err(VenueError::Journal)?;
+        match &self.replication {
+            Some(replication) if !replication.wait_for(self.writer.next_sequence() - 1) => {
+                Err(VenueError::NotReplicated)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The segment is full, and the next one is not ready.

@@ -308,6 +308,10 @@ where
                         VenueRequest::Resume { symbol } => {
                             return self.set_halted(&mut venue, now, &symbol, false);
                         }
+                        VenueRequest::Promote => {
+                            let text = "a venue that speaks as another has no standby";
+                            return VenueReply::Failed { text: text.to_owned() };
+                        }
                     }
                     let front = venue.observer().0.front();
                     let (faults, injected) = (front.faults(), front.injected);
