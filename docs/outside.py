@@ -30,6 +30,8 @@ def rewritten(text: str, folder: str) -> str:
         here = HERE if folder == "." else folder
         return f"[{words}]({posixpath.relpath(page, here)}{anchor})"
 
+    if folder == ".":
+        text = re.sub(r'\b(src|srcset)="docs/', r'\1="../', text)
     return LINK.sub(link, text)
 
 
