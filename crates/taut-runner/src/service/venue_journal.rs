@@ -93,7 +93,7 @@ impl VenueJournalKeys {
 
 /// The thread that makes the journal's segments. It ends with this.
 #[derive(Debug)]
-pub(super) struct KeeperThread {
+pub struct KeeperThread {
     over: Option<Sender<()>>,
     /// What it has to say.
     told: Receiver<String>,
@@ -101,7 +101,7 @@ pub(super) struct KeeperThread {
 }
 
 impl KeeperThread {
-    pub(super) fn start(keeper: JournalKeeper) -> Self {
+    pub fn start(keeper: JournalKeeper) -> Self {
         let ((over, is_over), (tell, told)) = (channel(), channel());
         let thread = thread::spawn(move || keep(keeper, &is_over, &tell));
         Self { over: Some(over), told, thread: Some(thread) }

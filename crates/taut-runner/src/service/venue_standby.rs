@@ -78,7 +78,7 @@ fn stand_by(file: &VenueFile, heard: &impl Fn(&Entry)) -> Result<Option<Opened>,
 }
 
 /// Has an address that another process had until just now: tries again while it is in use.
-fn when_free<T>(mut bind: impl FnMut() -> Result<T, RunnerError>) -> Result<T, RunnerError> {
+pub fn when_free<T>(mut bind: impl FnMut() -> Result<T, RunnerError>) -> Result<T, RunnerError> {
     let until = monotonic() + ADDRESSES;
     loop {
         match bind() {

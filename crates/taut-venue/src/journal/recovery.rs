@@ -206,13 +206,14 @@ impl MadeAhead {
             append(IMAGE, part)?;
         }
         let length = (size_of::<u32>() + image.0.len()) as u64;
-        append(IMAGE_END, &length.to_le_bytes())?;
+        let image_end = append(IMAGE_END, &length.to_le_bytes())?;
         writer.commit()?;
-        keeper.turn()?;
         // The start before stays, for who wants to look; those before it are not needed.
         let old = epochs(folder)?.into_iter().filter(|it| *it != epoch && *it + 1 != epoch);
         let old = old.map(|epoch| epoch_folder(folder, epoch)).chain(deserted(folder)).collect();
-        let keeper = JournalKeeper { keeper, old, lock };
+        // Where answers do not wait for the disk, neither does the image.
+        let safe_behind = (durability == Durability::Async).then_some(image_end);
+        let keeper = JournalKeeper { keeper, old, safe_behind, lock };
         Ok((Sequencer::new(writer, durability), keeper))
     }
 }
