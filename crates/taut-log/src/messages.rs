@@ -258,7 +258,7 @@ messages! {
     "GW-0216" Warning TradesMissed { count: u64, total: u64 }
     "numbers of trades were jumped over"
     "The venue numbers trades one by one, and some did not come."
-    "Nothing for books; whoever needs all trades asks the venue for them.";
+    "Nothing for books; a program that needs all trades asks the venue for them.";
 
     "GW-0401" Error Killed {}
     "killed"
