@@ -250,20 +250,19 @@ impl Publication {
         if stream != Some(ours) && !is_elicitation {
             return false;
         }
-        let is_valid = match kind {
-            FrameKind::Status => {
-                Status::read(datagram).is_some_and(|frame| self.handle_status(now, from, &frame))
-            }
-            FrameKind::Nak => {
-                Nak::read(datagram).is_some_and(|frame| self.handle_nak(now, from, &frame))
-            }
-            FrameKind::RoundTrip => RoundTripFrame::read(datagram)
-                .is_some_and(|frame| self.handle_round_trip(now, from, frame)),
-            FrameKind::Error => {
-                ErrorFrame::read(datagram).is_some_and(|frame| self.handle_error(&frame))
-            }
-            _ => false,
-        };
+        let is_valid =
+            match kind {
+                FrameKind::Status => Status::read(datagram)
+                    .is_some_and(|frame| self.handle_status(now, from, &frame)),
+                FrameKind::Nak => {
+                    Nak::read(datagram).is_some_and(|frame| self.handle_nak(now, from, &frame))
+                }
+                FrameKind::RoundTrip => RoundTripFrame::read(datagram)
+                    .is_some_and(|frame| self.handle_round_trip(now, from, frame)),
+                FrameKind::Error => ErrorFrame::read(datagram)
+                    .is_some_and(|frame| self.handle_error(now, from, &frame)),
+                _ => false,
+            };
         self.counters.invalid += u64::from(!is_valid);
         true
     }
@@ -314,6 +313,7 @@ impl Publication {
             PublicationState::Draining | PublicationState::Linger if self.receivers.all_ended() => {
                 self.since + GROUP_GRACE
             }
+            _ if self.is_spied_alone() => self.joining_until.max(self.since),
             _ => self.since + self.config.linger,
         };
         let is_heard = self.receivers.is_connected();
@@ -698,8 +698,8 @@ impl Publication {
         true
     }
 
-    fn handle_error(&mut self, error: &ErrorFrame<'_>) -> bool {
-        let is_known = self.receivers.remove(error.receiver_id);
+    fn handle_error(&mut self, now: Nanos, from: SocketAddr, error: &ErrorFrame<'_>) -> bool {
+        let is_known = self.receivers.refuse(now, error.receiver_id, from);
         if is_known {
             let (receiver_id, code) = (error.receiver_id, error.code);
             self.push(PublicationEvent::Refused { receiver_id, code });
@@ -764,11 +764,19 @@ impl Publication {
         self.offer_limit = if is_open { limit } else { i64::MIN };
     }
 
+    /// Nobody but spies has it, and they have all of it: there is nothing to repair.
+    fn is_spied_alone(&self) -> bool {
+        let is_whole = self.position >= self.log.tail();
+        let is_unsent = self.counters.runs == 0 && self.position > self.start;
+        is_whole && self.receivers.count() == 0 && (self.is_simulated || is_unsent)
+    }
+
     /// Every receiver has everything. In a group, one may have joined a moment ago and not have
     /// said so yet.
     fn check_acknowledged(&mut self, now: Nanos) {
         let grace = if self.config.is_group { GROUP_GRACE } else { Nanos::ZERO };
-        let is_over = self.receivers.all_ended() && now.since(self.since) >= grace;
+        let have_ended = self.receivers.all_ended() && now.since(self.since) >= grace;
+        let is_over = have_ended || (self.is_spied_alone() && now >= self.joining_until);
         if is_over && self.is_closing() {
             self.transition(now, Trigger::Acknowledged);
         }

@@ -288,7 +288,7 @@ impl PublishingEnd {
     pub(crate) fn duty<K: Kernel>(&mut self, io: &mut Io<K>, now: Nanos) -> usize {
         self.gap.note(now);
         if let Some(spies) = &self.spies {
-            with!(&mut self.driver, driver => driver.set_spied(spies.count() > 0));
+            with!(&mut self.driver, driver => driver.set_spies(spies.count()));
         }
         with!(&mut self.driver, driver => driver.work(io, now))
     }
@@ -307,7 +307,7 @@ impl PublishingEnd {
         with!(&mut self.driver, driver => driver.poll_event())
     }
 
-    /// Subscribers now.
+    /// Subscribers now; spies are counted where they stand for subscribers (`ssc=true`).
     #[must_use]
     pub fn subscriber_count(&self) -> usize {
         with!(&self.driver, driver => driver.subscriber_count())
@@ -403,7 +403,8 @@ impl PublishingEnd {
             none => none.insert(Spies::new(with!(&self.driver, driver => driver.spied()))?),
         };
         let spy = spies.subscribe(is_tethered)?;
-        with!(&mut self.driver, driver => driver.set_spied(true));
+        let count = spies.count();
+        with!(&mut self.driver, driver => driver.set_spies(count));
         Ok(SubscribingEnd::of_spy(spy))
     }
 
