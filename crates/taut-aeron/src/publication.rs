@@ -1,9 +1,11 @@
 //! A publication: the sending side of one stream.
 
+mod claim;
 mod feedback;
 mod pace;
 mod state;
 
+pub use claim::Claim;
 pub use state::PublicationState;
 
 use alloc::collections::VecDeque;
@@ -21,7 +23,7 @@ use crate::frame::control_flags::{
 };
 use crate::frame::data_flags::{END_OF_STREAM, REVOKED, UNFRAGMENTED};
 use crate::frame::{
-    DATA_HEADER_BYTES, ErrorFrame, FrameKind, Nak, RoundTripFrame, Setup, Status, frame_kind,
+    ErrorFrame, FrameKind, Nak, RoundTripFrame, Setup, Status, frame_kind,
     stream_of, write_heartbeat,
 };
 use crate::log::TermLog;
@@ -71,37 +73,6 @@ pub enum PublicationEvent {
         /// What not every receiver has said to have.
         unacknowledged_bytes: i64,
     },
-}
-
-/// A place for a message in the log: written by the caller, then [`commit`](Self::commit)ted.
-/// Dropped without, nothing is sent.
-#[derive(Debug)]
-pub struct Claim<'a> {
-    log: &'a mut TermLog,
-    counters: &'a mut PublicationCounters,
-    length: usize,
-}
-
-impl Claim<'_> {
-    /// The message's bytes: what lay there before, to be written over.
-    #[inline]
-    pub fn bytes(&mut self) -> &mut [u8] {
-        self.log.claimed(self.length)
-    }
-
-    /// The message's bytes, to look at.
-    #[must_use]
-    #[inline]
-    pub fn as_bytes(&self) -> &[u8] {
-        self.log.bytes(self.log.tail() + DATA_HEADER_BYTES as i64, self.length)
-    }
-
-    /// The message becomes part of the stream. Returns the position behind it.
-    #[inline]
-    pub fn commit(self) -> i64 {
-        self.counters.messages += 1;
-        self.log.commit(self.length)
-    }
 }
 
 /// The sending side of one stream: see the crate's description.
@@ -231,7 +202,7 @@ impl Publication {
             self.log.claim(length, 0, i64::MAX).ok_or(OfferError::BackPressured)?;
         }
         let Self { log, counters, .. } = self;
-        Ok(Claim { log, counters, length })
+        Ok(Claim::new(log, counters, length))
     }
 
     /// Takes a datagram that is meant for a publication. False when it is meant for another one.
