@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use taut_fix::CompId;
 use taut_fix_engine::Credentials;
-use taut_net::TlsClientConfig;
+use taut_net::{Proxy, TlsClientConfig, Tunnel};
 use taut_oms::{Rate, RiskLimits, RiskSizes, UniformLimits};
 use taut_types::{Instrument, Lots, Nanos};
 
@@ -146,6 +146,24 @@ impl Transport {
     }
 }
 
+/// An HTTP proxy on the way to the venue: the addresses beside it are the proxy's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Through {
+    /// The proxy, and who we are to it.
+    pub proxy: Proxy,
+    /// The host that it is asked for a tunnel to, by name or address.
+    pub host: String,
+    /// The port there.
+    pub port: u16,
+}
+
+impl Through {
+    /// The tunnel to the venue.
+    pub(crate) fn tunnel(&self) -> Tunnel {
+        self.proxy.tunnel(&self.host, self.port)
+    }
+}
+
 /// The connection of an order session over which questions are asked.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -156,13 +174,15 @@ pub struct SecondConnection {
     pub others: Vec<SocketAddrV4>,
     /// What its bytes go through: it carries messages.
     pub transport: Transport,
+    /// The proxy on the way, if there is one.
+    pub through: Option<Through>,
 }
 
 impl SecondConnection {
     /// At one address.
     #[must_use]
     pub const fn new(address: SocketAddrV4, transport: Transport) -> Self {
-        Self { address, others: Vec::new(), transport }
+        Self { address, others: Vec::new(), transport, through: None }
     }
 }
 
@@ -171,6 +191,8 @@ impl SecondConnection {
 pub struct SessionSettings {
     /// What its bytes go through: as the venue's [order handler](crate::OrderHandler) asks for.
     pub transport: Transport,
+    /// The proxy on the way, if there is one: the gateway's addresses are then the proxy's.
+    pub through: Option<Through>,
     /// Where questions about orders are asked: for an
     /// [order handler](crate::OrderHandler::asks_beside) that does not ask where it trades.
     pub beside: Option<SecondConnection>,
@@ -202,6 +224,7 @@ impl Default for SessionSettings {
     fn default() -> Self {
         Self {
             transport: Transport::Plain,
+            through: None,
             beside: None,
             credentials: None,
             store: None,

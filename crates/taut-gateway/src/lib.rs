@@ -63,7 +63,7 @@ mod venue_clock;
 pub use accounts::Accounts;
 pub use client::{Client, GatewayState};
 pub use config::{
-    GatewayConfig, PositionRule, RiskConfig, RiskRules, SecondConnection, SessionSettings,
+    GatewayConfig, PositionRule, RiskConfig, RiskRules, SecondConnection, SessionSettings, Through,
     Transport,
 };
 pub use counters::{GatewayCounters, StrategyCounters};

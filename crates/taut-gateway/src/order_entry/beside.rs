@@ -9,7 +9,7 @@ use taut_types::Nanos;
 use super::addresses::Addresses;
 use super::http::Answers;
 use super::wire::{Gone, Unwrapped, Wire};
-use crate::config::{SecondConnection, Transport};
+use crate::config::{SecondConnection, Through, Transport};
 
 /// How often a connection over HTTP may end without an answer before the session does.
 const VAIN_MAX: u32 = 3;
@@ -22,6 +22,7 @@ const CONNECT_TIME: Nanos = Nanos::from_secs(5);
 pub(super) struct Beside {
     addresses: Addresses,
     transport: Transport,
+    through: Option<Through>,
     stream: Option<Handle>,
     wire: Wire,
     is_open: bool,
@@ -46,6 +47,7 @@ impl Beside {
             http: is_http.then(Http::default),
             addresses: Addresses::new(inet(settings.address), others),
             transport: settings.transport,
+            through: settings.through,
             stream: None,
             wire: Wire::Plain,
             is_open: false,
@@ -94,7 +96,7 @@ impl Beside {
         // It is not wrapped yet.
         let is_gone = match *completion {
             Completion::Connected { stream: connected } if connected == stream => {
-                match Wire::open(io, stream, &self.transport) {
+                match Wire::open(io, stream, &self.transport, self.through.as_ref()) {
                     Ok(wire) => {
                         // Without TLS HTTP has nothing to wait for.
                         self.unwrapped.is_open = self.http.is_some() && wire.is_plain();

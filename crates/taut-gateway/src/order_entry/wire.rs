@@ -1,12 +1,14 @@
-//! What stands between the loop's stream and the handler's bytes: nothing, TLS, or a WebSocket.
+//! What stands between the loop's stream and the handler's bytes: nothing, TLS, or a WebSocket;
+//! before each of them, a proxy that is asked for the way.
 
 use taut_io::{Completion, Handle, Io, Kernel};
-use taut_net::{TlsEvent, TlsStream, WsEvent, WsStream};
+use taut_net::{NetError, ProxyFault, TlsEvent, TlsStream, WsEvent, WsStream};
 use taut_sys::random_bytes;
 use taut_types::Nanos;
 use taut_ws::{ClientRequest, Connection, Event, KeepAlive, Seed, WsConfig, WsUrl};
 
-use crate::config::Transport;
+use super::tunnel::{Asked, Asking};
+use crate::config::{Through, Transport};
 use crate::ended::wait_after;
 
 /// How long TLS may take to begin; a WebSocket has a time of its own.
@@ -21,6 +23,8 @@ pub enum Wire {
     Plain,
     Tls(Box<TlsStream>),
     WebSocket(Box<WsStream>),
+    /// A proxy has not answered yet.
+    Tunnel(Box<Asking>),
 }
 
 /// The connection can not be used any more.
@@ -38,6 +42,8 @@ pub struct Unwrapped {
     pub is_beside: bool,
     /// How long to wait at the least before the next attempt, as the end of the connection says.
     pub wait_min: Nanos,
+    /// Why there is no way through the proxy.
+    pub fault: Option<ProxyFault>,
     bytes: Vec<u8>,
     /// Where each piece ends: a message, or bytes of a stream.
     ends: Vec<usize>,
@@ -54,7 +60,7 @@ impl Unwrapped {
 
     fn clear(&mut self) {
         (self.is_open, self.is_gone, self.is_beside) = (false, false, false);
-        self.wait_min = Nanos::ZERO;
+        (self.wait_min, self.fault) = (Nanos::ZERO, None);
         self.bytes.clear();
         self.ends.clear();
     }
@@ -71,7 +77,13 @@ impl Wire {
         io: &mut Io<impl Kernel>,
         stream: Handle,
         transport: &Transport,
+        through: Option<&Through>,
     ) -> Result<Self, Gone> {
+        let is_web_socket = matches!(transport, Transport::WebSocket { .. });
+        if let Some(through) = through.filter(|_| !is_web_socket) {
+            let asking = Asking::start(io, stream, through, transport)?;
+            return Ok(Self::Tunnel(Box::new(asking)));
+        }
         match transport {
             Transport::Plain | Transport::Http { tls: None } => Ok(Self::Plain),
             Transport::Tls { config, name } | Transport::Http { tls: Some((config, name)) } => {
@@ -91,7 +103,11 @@ impl Wire {
                 let request = ClientRequest::new(&url);
                 let connection = Connection::client(&settings, &request, Seed::new(seed), io.now());
                 let tls = tls.as_ref().map(|tls| (tls, url.host()));
-                let ws = WsStream::client(io, stream, tls, connection.map_err(|_| Gone)?);
+                let connection = connection.map_err(|_| Gone)?;
+                let ws = match through.map(Through::tunnel) {
+                    None => WsStream::client(io, stream, tls, connection),
+                    Some(tunnel) => WsStream::client_through(io, stream, tunnel, tls, connection),
+                };
                 ws.map(|ws| Self::WebSocket(Box::new(ws))).map_err(|_| Gone)
             }
         }
@@ -131,16 +147,39 @@ impl Wire {
                 WsEvent::Session(Event::Closed(closed)) => {
                     (into.is_gone, into.wait_min) = (true, wait_after(&closed));
                 }
-                WsEvent::Gone(_) => into.is_gone = true,
+                WsEvent::Gone(fault) => {
+                    into.is_gone = true;
+                    if let Some(NetError::Proxy(fault)) = fault {
+                        into.fault = Some(fault);
+                    }
+                }
                 WsEvent::Session(_) => {}
             }),
+            Self::Tunnel(asking) => {
+                match asking.take(io, completion) {
+                    Asked::NotOurs => return false,
+                    Asked::Waits => {}
+                    Asked::Refused(fault) => (into.is_gone, into.fault) = (true, fault),
+                    Asked::Stands(stream, transport) => {
+                        match Self::open(io, stream, &transport, None) {
+                            Ok(wire) => {
+                                // What has nothing to agree on with the venue is open now.
+                                into.is_open = wire.is_plain();
+                                *self = wire;
+                            }
+                            Err(Gone) => into.is_gone = true,
+                        }
+                    }
+                }
+                true
+            }
         }
     }
 
     /// Sends bytes, or one message, on a connection that is wrapped.
     pub fn write(&mut self, io: &mut Io<impl Kernel>, bytes: &[u8]) -> Result<(), Gone> {
         match self {
-            Self::Plain => Err(Gone),
+            Self::Plain | Self::Tunnel(_) => Err(Gone),
             Self::Tls(tls) => tls.write(io, bytes).map_err(|_| Gone),
             Self::WebSocket(ws) => {
                 let text = std::str::from_utf8(bytes).map_err(|_| Gone)?;

@@ -126,9 +126,14 @@ pub fn names(file: &GatewayFile) -> Vec<Named> {
         // Addresses.
         Ok(Venue::Own(_)) | Err(_) => Vec::new(),
     };
+    // A proxy is asked for the venue's names, and found by its own.
+    let through = |named: Named| match &file.proxy {
+        None => Some(named),
+        Some(proxy) => proxy.name().map(|host| Named { host, ..named }),
+    };
     let is_for_orders = |served| matches!(served, Served::Orders | Served::Questions);
     let is_asked = |named: &Named| !(file.is_paper && is_for_orders(named.served));
-    names.into_iter().filter(is_asked).collect()
+    names.into_iter().filter(is_asked).filter_map(through).collect()
 }
 
 /// Whether the venue wants to know who asks for market data.
