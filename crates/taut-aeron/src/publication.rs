@@ -23,8 +23,8 @@ use crate::frame::control_flags::{
 };
 use crate::frame::data_flags::{END_OF_STREAM, REVOKED, UNFRAGMENTED};
 use crate::frame::{
-    ErrorFrame, FrameKind, Nak, RoundTripFrame, Setup, Status, frame_kind,
-    stream_of, write_heartbeat,
+    ErrorFrame, FrameKind, Nak, RoundTripFrame, Setup, Status, frame_kind, stream_of,
+    write_heartbeat,
 };
 use crate::log::TermLog;
 use crate::random::Cookies;

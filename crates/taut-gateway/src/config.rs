@@ -5,13 +5,14 @@ use std::path::PathBuf;
 
 use taut_fix::CompId;
 use taut_fix_engine::Credentials;
-use taut_net::{Proxy, TlsClientConfig, Tunnel};
+use taut_net::TlsClientConfig;
 use taut_oms::{Rate, RiskLimits, RiskSizes, UniformLimits};
 use taut_types::{Instrument, Lots, Nanos};
 
 use crate::accounts::Accounts;
 pub use crate::order_entry::comparison::PositionRule;
 use crate::order_entry::handler::Framing;
+use crate::through::Through;
 
 /// A gateway's settings.
 #[derive(Clone, Debug)]
@@ -143,24 +144,6 @@ impl Transport {
             Self::Plain | Self::Tls { .. } => Framing::Stream,
             Self::WebSocket { .. } | Self::Http { .. } => Framing::Messages,
         }
-    }
-}
-
-/// An HTTP proxy on the way to the venue: the addresses beside it are the proxy's.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Through {
-    /// The proxy, and who we are to it.
-    pub proxy: Proxy,
-    /// The host that it is asked for a tunnel to, by name or address.
-    pub host: String,
-    /// The port there.
-    pub port: u16,
-}
-
-impl Through {
-    /// The tunnel to the venue.
-    pub(crate) fn tunnel(&self) -> Tunnel {
-        self.proxy.tunnel(&self.host, self.port)
     }
 }
 

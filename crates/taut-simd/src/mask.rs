@@ -63,8 +63,8 @@ const fn text(bytes: &[u8], is_ascii: bool) -> Result<&str, &[u8]> {
     if !is_ascii {
         return Err(bytes);
     }
-    // SAFETY: the operations that say so have seen every byte, and none had its highest bit: each is
-    // a character of one byte.
+    // SAFETY: the operations that say so have seen every byte, and none had its highest bit: each
+    // is a character of one byte.
     Ok(unsafe { core::str::from_utf8_unchecked(bytes) })
 }
 
@@ -136,7 +136,7 @@ impl LaneOperation for MaskInto<'_> {
             seen = level.xor(lane, from, pattern, seen);
         }
         let place = length - LANE_BYTES;
-        if place % LANE_BYTES != 0
+        if !place.is_multiple_of(LANE_BYTES)
             && let Some(to) = to.last_chunk_mut()
         {
             seen = level.xor(to, last, pattern_at(pattern, place), seen);
@@ -175,7 +175,7 @@ impl LaneOperation for Mask<'_> {
             seen = level.xor(lane, &from, pattern, seen);
         }
         let place = bytes.len() - LANE_BYTES;
-        if place % LANE_BYTES != 0
+        if !place.is_multiple_of(LANE_BYTES)
             && let Some(to) = bytes.last_chunk_mut()
         {
             seen = level.xor(to, &last, pattern_at(pattern, place), seen);

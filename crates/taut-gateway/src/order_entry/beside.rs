@@ -9,7 +9,8 @@ use taut_types::Nanos;
 use super::addresses::Addresses;
 use super::http::Answers;
 use super::wire::{Gone, Unwrapped, Wire};
-use crate::config::{SecondConnection, Through, Transport};
+use crate::config::{SecondConnection, Transport};
+use crate::through::Through;
 
 /// How often a connection over HTTP may end without an answer before the session does.
 const VAIN_MAX: u32 = 3;

@@ -3,8 +3,9 @@
 use taut_io::{Completion, Handle, Io, Kernel};
 use taut_net::{ProxyFault, TlsClientConfig};
 
-use crate::config::{Through, Transport};
+use crate::config::Transport;
 use crate::order_entry::wire::{Gone, Unwrapped, Wire};
+use crate::through::Through;
 
 /// What a URL of such a connection begins with.
 const SCHEME: &str = "fix://";

@@ -10,9 +10,9 @@ use taut_ws::{ClientRequest, Closed, Connection, Event, KeepAlive, Seed, WsConfi
 use super::added::Asked;
 use super::bytes::{ByteStream, Heard, authority};
 use super::session::StreamAddress;
-use crate::config::Through;
 use crate::ended::wait_after;
 use crate::order_entry::tunnel::no_way;
+use crate::through::Through;
 
 /// How long an attempt may take.
 const CONNECT_TIMEOUT: Nanos = Nanos::from_secs(5);

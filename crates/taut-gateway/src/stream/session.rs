@@ -7,7 +7,7 @@ use taut_net::TlsClientConfig;
 use taut_order_entry::deribit::TickSteps;
 use taut_types::{Instrument, InstrumentId, Nanos, Price, Qty};
 
-use crate::config::Through;
+use crate::through::Through;
 
 /// A venue's side of its market data that is no data: who asks, what is subscribed to, that both
 /// are there. Pure: no I/O and no clock. A venue has one of these beside its feed handler; the

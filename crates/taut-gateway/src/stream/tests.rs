@@ -12,7 +12,7 @@ use taut_types::{InstrumentId, Nanos};
 use taut_ws::{Connection, Event, KeepAlive, WsConfig};
 
 use super::{FeedStreams, SnapshotLimits, StreamAddress, Streams, SymbolStreams};
-use crate::config::Through;
+use crate::through::Through;
 
 const SILENCE: Nanos = Nanos::from_secs(20);
 /// From one look at what is due to the next.

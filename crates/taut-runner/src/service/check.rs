@@ -155,7 +155,6 @@ impl GatewayFile {
         mistakes.extend(self.record.iter().flat_map(RecordKeys::mistakes));
         mistakes.extend(self.outliers.mistakes().into_iter().map(Mistake::from));
         mistakes.extend(self.feed_backup.iter().flat_map(FeedBackupKeys::mistakes));
-        mistakes.extend(self.proxy.iter().flat_map(|proxy| proxy.mistakes(self)));
         mistakes.extend(self.drop_copy.iter().flat_map(DropCopyKeys::mistakes));
         mistakes.extend(self.drop_copy_reader.iter().flat_map(CopyReaderKeys::mistakes));
         let reader = self.drop_copy_reader.iter();

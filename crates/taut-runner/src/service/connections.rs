@@ -10,6 +10,7 @@ mod okx;
 mod own;
 mod paper;
 mod parts;
+mod proxy;
 mod tap;
 
 use taut_gateway::{CopiedVenue, OrderHandler};
@@ -81,6 +82,7 @@ pub fn mistakes(file: &GatewayFile) -> Vec<Mistake> {
         Ok(Venue::Binance(keys)) => keys.mistakes(file),
         Ok(Venue::Okx(keys)) => keys.mistakes(file),
     };
+    mistakes.extend(proxy::mistakes(file));
     if file.feed_backup.is_some() && file.venue.is_none() {
         let text = "[feed_backup] is for multicast: it goes with [venue]";
         mistakes.push(Mistake::told("feed_backup", text));

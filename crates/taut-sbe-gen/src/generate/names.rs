@@ -87,8 +87,8 @@ pub(crate) fn snake(name: &str) -> String {
     started(name, "field_")
 }
 
-/// The name of the crate of a package: `snake_case`, of ASCII letters, which a program can use as it
-/// is.
+/// The name of the crate of a package: `snake_case`, of ASCII letters, which a program can use as
+/// it is.
 pub(crate) fn crate_name(package: &str) -> String {
     let letter = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '_' };
     let package: String = package.chars().map(letter).collect();
