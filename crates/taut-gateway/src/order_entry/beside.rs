@@ -87,6 +87,7 @@ impl Beside {
             if let Some(http) = &mut self.http {
                 let bytes = std::mem::take(&mut self.unwrapped);
                 (self.unwrapped.is_open, self.unwrapped.is_gone) = (bytes.is_open, bytes.is_gone);
+                self.unwrapped.fault = bytes.fault;
                 for bytes in bytes.pieces() {
                     self.unwrapped.is_gone |= http.take(bytes, &mut self.unwrapped).is_err();
                 }
