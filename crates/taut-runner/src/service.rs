@@ -43,6 +43,7 @@ mod okx;
 mod pattern;
 mod place;
 mod protocol;
+mod proxy;
 mod record;
 mod recorded;
 mod recordings;
@@ -105,6 +106,7 @@ pub use protocol::{
     LimitLine, OrderLine, PositionLine, ScopeName, SideName, Snapshot, StageLine, StaleBook,
     Status, StrategyLine, VenueClockLine,
 };
+pub use proxy::ProxyKeys;
 pub use record::RecordKeys;
 pub(crate) use recorded::RecordedGateway;
 pub use recordings::{RecordingSeen, RecordingSettings};
