@@ -64,6 +64,7 @@ mod usage;
 mod venue;
 mod venue_control;
 mod venue_journal;
+mod venue_standby;
 mod venue_state;
 mod web_venue;
 mod whole_file;
@@ -117,7 +118,10 @@ pub use venue::{FlowSettings, VENUE_SAMPLE, VenueFile, serve_venue};
 pub use venue_control::{
     FaultsReport, run_venue_crowd, set_venue_halted, venue_faults, venue_state,
 };
+pub(crate) use venue_journal::KeeperThread;
 pub use venue_journal::{VenueAcknowledge, VenueJournalKeys};
+pub use venue_standby::stand_by_venue;
+pub(crate) use venue_standby::when_free;
 pub use venue_state::{Best, VenueBook, VenueState};
 pub use web_venue::{
     BINANCE_VENUE_SAMPLE, BinanceVenueFile, Captive, DERIBIT_VENUE_SAMPLE, DeribitVenueFile,

@@ -70,11 +70,15 @@ pub use book_state::BookState;
 pub use config::VenueConfig;
 pub use counters::VenueCounters;
 pub use error::{NotTaken, VenueError};
-pub use journal::{Acknowledge, JournalKeeper, JournalSettings, Recovered, VenueJournal};
+pub use journal::{
+    Acknowledge, JournalFollower, JournalKeeper, JournalSettings, Recovered, VenueJournal,
+};
 pub use lines::FeedLoss;
 pub use observer::{FIRST_DOOR_ORDER, FIRST_DOOR_OWNER, Observer};
 pub use orders::SESSIONS_MAX;
 pub use pacing::{Flow, Speed};
 pub use taut_engine::PostOnly;
 pub use taut_fix::Now;
+pub use taut_journal::FolderLock;
+pub use venue::standby::{Followed, Standby};
 pub use venue::{FeedOutput, Venue, VenueSockets};

@@ -14,4 +14,5 @@ mod recorded;
 mod rig;
 mod sessions;
 mod simulated;
+mod standby;
 mod stream;

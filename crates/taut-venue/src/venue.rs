@@ -1,10 +1,13 @@
 //! The loop: everything that is due, once, and when to come back.
 
 mod journaled;
+pub mod standby;
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use taut_book::OrderBook;
+use taut_engine::Command;
 use taut_fix::{Dictionaries, Now, fix44};
 use taut_io::{
     Admission, Completion, Endpoint, EpollKernel, EventLoop, Handle, Handler, Io, Kernel,
@@ -40,6 +43,9 @@ const ADMISSION: Admission = Admission {
 const SOURCES: usize = 2 + 4 + SESSIONS_MAX + CLIENTS_MAX + 2 + OBSERVED;
 /// Reports that are sent together are written in pieces of this size.
 const WRITE_BYTES: usize = 32 * 1_024;
+/// Commands of the flow's beginning behind a restart that are executed between two looks at the
+/// clients: they need not wait until all books are full again.
+const BEGINNING_PER_POLL: u32 = 32;
 /// Writes that may wait for a client that reads slowly; their bytes are limited too.
 const WRITES_MAX: usize = 1 << 14;
 
@@ -78,6 +84,9 @@ pub struct Venue<K: Kernel = EpollKernel, O = ()> {
     exchange: Exchange,
     observer: O,
     snapshots: SnapshotCycle,
+    /// What is left of the flow's beginning behind a restart: commands in their places.
+    flow_begins: VecDeque<(usize, Command)>,
+    flow_rests: bool,
     flow_commands_per_poll: u32,
     heartbeat_interval: Nanos,
     cancel_on_disconnect: bool,
@@ -88,7 +97,8 @@ pub struct Venue<K: Kernel = EpollKernel, O = ()> {
 /// Who is connected. Requests are served between the loop's turns.
 #[derive(Debug)]
 struct Connections {
-    orders: Handle,
+    /// A standby takes no orders.
+    orders: Option<Handle>,
     requests: Option<Handle>,
     clients: Clients,
     streams: Streams,
@@ -133,6 +143,21 @@ impl<K: Kernel> Venue<K> {
         sockets: VenueSockets,
         flow: Flow,
     ) -> Result<Self, VenueError> {
+        let VenueSockets { orders, mut feed, stream } = sockets;
+        let retransmission = feed.retransmission.take();
+        let mut venue = Self::closed(kernel, config, feed, flow)?;
+        venue.listen(orders, retransmission)?;
+        venue.connections.streams = Streams::new(venue.events.io(), stream)?;
+        Ok(venue)
+    }
+
+    /// A venue that takes no orders and no requests yet.
+    fn closed(
+        kernel: K,
+        config: &VenueConfig,
+        feed: FeedOutput,
+        flow: Flow,
+    ) -> Result<Self, VenueError> {
         config.check()?;
         let dictionary = fix44().map_err(VenueError::Dictionary)?;
         let terms = Terms {
@@ -153,8 +178,6 @@ impl<K: Kernel> Venue<K> {
         };
         let mut events = EventLoop::new(kernel, sizes).during("the venue's loop")?;
         let io = events.io();
-        let VenueSockets { orders, feed, stream } = sockets;
-        let orders = io.listen_on(orders, &ADMISSION)?;
         let line_b = feed.incremental_b.map(|socket| io.datagram_on(socket)).transpose()?;
         let lines = Lines::new(
             Channel::new(io.datagram_on(feed.incremental)?, "line A"),
@@ -164,24 +187,38 @@ impl<K: Kernel> Venue<K> {
             config.stream_id,
         );
         let snapshot = Channel::new(io.datagram_on(feed.snapshot)?, "snapshot channel");
-        let requests = feed.retransmission.map(|socket| io.datagram_on(socket)).transpose()?;
-        if let Some(requests) = requests {
-            io.receive(requests)?;
-        }
-        let streams = Streams::new(io, stream)?;
+        let streams = Streams::new(io, None)?;
         let (clients, now) = (Clients::new(terms), Now::default());
         Ok(Self {
             events,
-            connections: Connections { orders, requests, clients, streams, now },
+            connections: Connections { orders: None, requests: None, clients, streams, now },
             exchange: Exchange::new(config, lines, flow)?,
             observer: (),
             snapshots: SnapshotCycle::new(snapshot, config),
+            flow_begins: VecDeque::new(),
+            flow_rests: false,
             flow_commands_per_poll: config.flow_commands_per_poll,
             heartbeat_interval: config.heartbeat_interval,
             cancel_on_disconnect: config.cancel_on_disconnect,
             reset_on_logon: config.reset_on_logon,
             stream_id: config.stream_id,
         })
+    }
+
+    /// Takes orders and requests for packets from now on.
+    fn listen(
+        &mut self,
+        orders: Endpoint<StreamOptions>,
+        retransmission: Option<Endpoint<DatagramOptions>>,
+    ) -> Result<(), VenueError> {
+        let io = self.events.io();
+        self.connections.orders = Some(io.listen_on(orders, &ADMISSION)?);
+        let requests = retransmission.map(|socket| io.datagram_on(socket)).transpose()?;
+        if let Some(requests) = requests {
+            io.receive(requests)?;
+        }
+        self.connections.requests = requests;
+        Ok(())
     }
 
     /// The same venue under the eyes of an observer.
@@ -202,6 +239,8 @@ impl<K: Kernel> Venue<K> {
             exchange,
             observer,
             snapshots,
+            flow_begins: self.flow_begins,
+            flow_rests: self.flow_rests,
             flow_commands_per_poll: self.flow_commands_per_poll,
             heartbeat_interval: self.heartbeat_interval,
             cancel_on_disconnect: self.cancel_on_disconnect,
@@ -246,11 +285,13 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
 
     /// The flow's next step is due now; the later ones keep their distances.
     pub fn start_flow(&mut self, now: Nanos) {
+        self.flow_rests = false;
         self.exchange.player.start(now);
     }
 
     /// The flow pauses; sessions and snapshots go on.
     pub fn stop_flow(&mut self) {
+        self.flow_rests = true;
         self.exchange.player.stop();
     }
 
@@ -277,6 +318,9 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
     /// The monotonic time at which [`Venue::poll`] has something to do though nothing arrives.
     #[must_use]
     pub fn next_deadline(&self) -> Nanos {
+        if !self.flow_begins.is_empty() && !self.flow_rests {
+            return Nanos::ZERO;
+        }
         let feed = self.snapshots.due().min(self.heartbeat_due());
         let flow = self.exchange.player.due();
         let clients = self.connections.clients.due();
@@ -319,7 +363,7 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
             sessions: self.connections.clients.logged_on,
             session_refusals: self.connections.clients.refused,
             reports: self.connections.clients.reports,
-            order_connections: came_to(Some(self.connections.orders)),
+            order_connections: came_to(self.connections.orders),
             stream_connections: came_to(self.connections.streams.listener()),
             ..self.exchange.counters()
         }
@@ -481,7 +525,17 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
         let (io, observer) = (self.events.io(), &mut self.observer);
         let mut out = ClientIo { clients, io, observer };
         let mut worked = false;
-        for _ in 0..self.flow_commands_per_poll {
+        let beginning_per_poll = if self.flow_rests { 0 } else { BEGINNING_PER_POLL };
+        for _ in 0..beginning_per_poll {
+            let Some((place, command)) = self.flow_begins.pop_front() else { break };
+            worked = true;
+            self.exchange.begin(now, &out);
+            self.exchange.execute(now, place, &command, &mut out);
+            self.exchange.finish(now, || Input::Command { place, command }, &mut out)?;
+        }
+        let commands_per_poll =
+            if self.flow_begins.is_empty() { self.flow_commands_per_poll } else { 0 };
+        for _ in 0..commands_per_poll {
             let is_due = self.exchange.player.due().is_some_and(|due| now.mono >= due);
             // Whoever reads slowly is waited for: a recording must not outrun its listeners.
             if !is_due || streams.is_behind() {
@@ -572,7 +626,7 @@ impl<K: Kernel, O: Observer<K>> Handler<K> for Turn<'_, O> {
                 });
                 return;
             }
-            Completion::Accepted { listener, stream, .. } if listener == *orders => {
+            Completion::Accepted { listener, stream, .. } if Some(listener) == *orders => {
                 let taken = clients.accept(stream, *now);
                 // A stream that broke meanwhile says so itself.
                 let _ = if taken { io.receive(stream) } else { io.close(stream) };

@@ -59,13 +59,16 @@ impl VenueJournalKeys {
     }
 
     pub(super) fn open(&self) -> Result<VenueJournal, RunnerError> {
+        VenueJournal::open(&self.folder, self.settings()).map_err(|error| self.failed(error))
+    }
+
+    pub(super) fn settings(&self) -> JournalSettings {
         let acknowledge = match self.acknowledge {
             VenueAcknowledge::Memory => Acknowledge::Memory,
             VenueAcknowledge::Disk => Acknowledge::Disk,
         };
         let segment_bytes = (self.segment_mb as usize) << 20;
-        let settings = JournalSettings { segment_bytes, acknowledge };
-        VenueJournal::open(&self.folder, settings).map_err(|error| self.failed(error))
+        JournalSettings { segment_bytes, acknowledge }
     }
 
     /// An error of this journal.
@@ -90,7 +93,7 @@ impl VenueJournalKeys {
 
 /// The thread that makes the journal's segments. It ends with this.
 #[derive(Debug)]
-pub(super) struct KeeperThread {
+pub struct KeeperThread {
     over: Option<Sender<()>>,
     /// What it has to say.
     told: Receiver<String>,
@@ -98,7 +101,7 @@ pub(super) struct KeeperThread {
 }
 
 impl KeeperThread {
-    pub(super) fn start(keeper: JournalKeeper) -> Self {
+    pub fn start(keeper: JournalKeeper) -> Self {
         let ((over, is_over), (tell, told)) = (channel(), channel());
         let thread = thread::spawn(move || keep(keeper, &is_over, &tell));
         Self { over: Some(over), told, thread: Some(thread) }

@@ -109,22 +109,28 @@ pub struct JournalKeeper {
     pub(super) keeper: Housekeeper,
     /// Journals of earlier starts, which nobody needs any more.
     pub(super) old: Vec<PathBuf>,
+    /// They stay until this entry, the end of this start's image, is safe from a power cut; nothing
+    /// where it is.
+    pub(super) safe_behind: Option<u64>,
     /// Nobody else takes this journal up while it is written.
     #[expect(dead_code, reason = "held")]
     pub(super) lock: FolderLock,
 }
 
 impl JournalKeeper {
-    /// Makes what is needed next: every few milliseconds. The first turn removes what an earlier
-    /// start has left.
+    /// Makes what is needed next: every few milliseconds. Once this start's image is safe, a turn
+    /// removes what earlier starts have left.
     ///
     /// # Errors
     /// The disk is full or broken; the next turn tries again.
     pub fn turn(&mut self) -> Result<(), JournalError> {
-        for folder in self.old.drain(..) {
-            // One that stays is found at the next start.
-            let _ = std::fs::remove_dir_all(folder);
+        let turn = self.keeper.turn()?;
+        if self.safe_behind.is_none_or(|image_end| turn.durable >= image_end) {
+            for folder in self.old.drain(..) {
+                // One that stays is found at the next start.
+                let _ = std::fs::remove_dir_all(folder);
+            }
         }
-        self.keeper.turn().map(drop)
+        Ok(())
     }
 }

@@ -18,15 +18,15 @@ use crate::tests::many::{Listener, compare, crowd, many};
 use crate::tests::rig::{Rig, UTC, config, drain, instrument, text};
 use crate::{Flow, Now, Venue, VenueConfig};
 
-const START: Now = Now { mono: Nanos::from_secs(1_000), utc: UTC };
+pub(super) const START: Now = Now { mono: Nanos::from_secs(1_000), utc: UTC };
 
 /// Orders stay, so that a venue that goes on is what it was.
-fn lasting() -> VenueConfig {
+pub(super) fn lasting() -> VenueConfig {
     VenueConfig { cancel_on_disconnect: false, ..config() }
 }
 
 /// All that the exchange has come to.
-fn image(venue: &mut Venue) -> Vec<u8> {
+pub(super) fn image(venue: &mut Venue) -> Vec<u8> {
     let mut put = Put::default();
     venue.put_exchange(&mut put);
     put.0
@@ -40,7 +40,7 @@ fn terms(id: u64) -> (Side, i64, String) {
 }
 
 /// A request of whatever kind.
-fn ask(random: &mut impl Draw, client: &mut Client, now: Now, next_id: &mut u64) {
+pub(super) fn ask(random: &mut impl Draw, client: &mut Client, now: Now, next_id: &mut u64) {
     let id = *next_id;
     *next_id += 1;
     let (side, qty, price) = terms(id);
@@ -99,7 +99,7 @@ fn has_type(answer: &Answer, exec_type: ExecType) -> bool {
 }
 
 /// What a client has been told, without the numbers of questions: each ExecID once.
-fn executions(client: &Client) -> BTreeMap<u64, Answer> {
+pub(super) fn executions(client: &Client) -> BTreeMap<u64, Answer> {
     let reports = client.reports.iter().filter(|it| matches!(it, Answer::Report(_)));
     let told = client.exec_ids.iter().zip(reports).filter(|(id, _)| **id > 0);
     told.map(|(id, report)| (*id, *report)).collect()
@@ -342,6 +342,8 @@ fn the_feed_goes_on_under_its_numbers_and_a_flow_begins_anew() {
         let (next, recovered) = Rig::journaled_again(&config, flow(seed), folder.path(), rig);
         rig = next;
         assert!(recovered.inputs > 300, "{recovered:?}");
+        // The flow begins anew in some turns.
+        (0..50).for_each(|_| _ = rig.poll());
         let book = |venue: &Venue| venue.book_state(instruments[0].id()).expect("a book").orders;
         let fresh = Rig::new(&config, flow(seed));
         assert_eq!(book(&rig.venue), book(&fresh.venue), "the flow before has left something");
