@@ -39,6 +39,8 @@ use crate::{simulator, web};
 const READY: Nanos = Nanos::from_secs(20);
 /// How long open orders may take to be answered, and the gateway to catch up.
 const DRAIN: Nanos = Nanos::from_secs(10);
+/// How long the gateway may take to hear of orders that ended with its session.
+const LAST_PACKETS: Nanos = Nanos::from_secs(1);
 /// How often the parent looks, and anchors the clock.
 const LOOK: Nanos = Nanos::from_millis(100);
 /// A stop signal this long after the first means "now".
@@ -495,7 +497,27 @@ impl Run<'_, '_> {
             _ => &[],
         });
         let holdings = Holdings { positions: positions.cloned().collect(), profit };
+        let venue = match venue {
+            // What was open then has ended with the session, which the venue has published since.
+            Some(_) if !drained => Some(self.published_at_last()?),
+            venue => venue,
+        };
         Ok((drained, venue, holdings))
+    }
+
+    /// What the simulator has counted when no session is left, and the gateway has had the time to
+    /// hear of it.
+    fn published_at_last(&mut self) -> Result<VenueOutcome, RunnerError> {
+        let venue = self.stop_venue()?;
+        let deadline = monotonic() + LAST_PACKETS;
+        loop {
+            let GatewayCounters { ticks, recovered, .. } =
+                GatewayCounters::load(self.regions.gateway);
+            if ticks + recovered >= venue.published || monotonic() >= deadline {
+                return Ok(venue);
+            }
+            self.listen(LOOK)?;
+        }
     }
 
     fn stop_venue(&mut self) -> Result<VenueOutcome, RunnerError> {
