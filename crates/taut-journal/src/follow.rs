@@ -8,7 +8,7 @@ use taut_sys::SysError;
 
 use crate::error::{Damage, JournalError, What, segment_name};
 use crate::header::{HEADER_WORDS, Header};
-use crate::kind::END;
+use crate::kind::{END, SAFE};
 use crate::mapped::WORD_BYTES;
 use crate::reader::Frame;
 use crate::record::{self, Record};
@@ -154,6 +154,11 @@ impl Follower {
         let Some(Record { kind, sequence, time, words, payload }) = self.peek() else {
             return Ok(None);
         };
+        if kind == SAFE {
+            // A mark, which has the number of the entry behind it.
+            self.at += words;
+            return self.step();
+        }
         let length = payload.len();
         let start = (self.at - self.window_at + record::HEAD_WORDS) * WORD_BYTES;
         let at = self.at;

@@ -10,6 +10,7 @@ mod journaled;
 mod lines;
 mod many;
 mod positions;
+mod power;
 mod recorded;
 mod rig;
 mod sessions;

@@ -29,6 +29,12 @@ impl Clients {
         self.sequencer.as_ref().is_some_and(|sequencer| sequencer.waits())
     }
 
+    /// How many entries the journal has.
+    #[cfg(test)]
+    pub fn journaled(&self) -> u64 {
+        self.sequencer.as_ref().map_or(0, |sequencer| sequencer.appended())
+    }
+
     /// Makes what was written down safe, where answers wait for the disk.
     pub fn commit(&mut self) -> Result<(), VenueError> {
         self.sequencer.as_mut().map_or(Ok(()), |sequencer| sequencer.commit())

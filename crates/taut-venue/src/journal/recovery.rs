@@ -199,7 +199,9 @@ impl MadeAhead {
             Acknowledge::Disk => Durability::Sync,
         };
         let segment_bytes = settings.segment_bytes;
-        let settings = Settings { segment_bytes, durability, ..Settings::of_recording() };
+        // A power cut is the end of the journal, whatever of the last inputs it leaves.
+        let marks = true;
+        let settings = Settings { segment_bytes, durability, marks, ..Settings::of_recording() };
         let Journal { writer, mut housekeeper, .. } = Journal::begin(folder, settings, None)?;
         housekeeper.turn()?;
         Ok(Self { writer, keeper: housekeeper, durability })

@@ -96,6 +96,12 @@ impl Replication {
         self.shared.bell.silence();
     }
 
+    /// Whether a copy has all entries up to this one, or none is waited for.
+    pub(super) fn may_tell(&self, last: u64) -> bool {
+        let state = self.state();
+        state.is_alone || state.copied >= last
+    }
+
     /// Waits until a copy has all entries up to this one; whether it has, within ten seconds and
     /// before a copy has become the venue.
     pub(super) fn wait_for(&self, last: u64) -> bool {

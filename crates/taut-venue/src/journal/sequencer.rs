@@ -86,6 +86,20 @@ impl Sequencer {
         matches!(self.durability, Durability::Sync) || self.replication.is_some()
     }
 
+    /// Whether answers to all that was appended may leave.
+    pub fn may_tell(&self) -> bool {
+        match &self.replication {
+            Some(replication) => replication.may_tell(self.writer.next_sequence() - 1),
+            None => self.durability != Durability::Sync || self.writer.is_committed(),
+        }
+    }
+
+    /// How many entries the journal has.
+    #[cfg(test)]
+    pub const fn appended(&self) -> u64 {
+        self.writer.next_sequence() - 1
+    }
+
     /// Where answers wait for the disk: makes what was appended safe from a power cut. Where they
     /// wait for a copy: waits until it has all that was appended.
     ///
@@ -129,6 +143,12 @@ pub struct JournalKeeper {
 }
 
 impl JournalKeeper {
+    /// Up to which entry the journal is safe from a power cut, behind a turn.
+    #[cfg(test)]
+    pub(crate) fn turn_and_tell(&mut self) -> u64 {
+        self.keeper.turn().expect("a turn").durable
+    }
+
     /// Makes what is needed next: every few milliseconds. Once this start's image is safe, a turn
     /// removes what earlier starts have left.
     ///

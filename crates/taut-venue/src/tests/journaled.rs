@@ -210,7 +210,7 @@ fn a_killed_venue_goes_on_as_if_it_had_not_been() {
     });
 }
 
-fn ask_status(client: &mut Client, now: Now, id: u64) {
+pub(super) fn ask_status(client: &mut Client, now: Now, id: u64) {
     let (request_id, scope) = (id.into(), MassStatusType::All);
     client.request(now, &OrderMassStatusRequest { request_id, scope, symbol: None });
 }

@@ -158,7 +158,13 @@ impl Rig {
         Self::journaled_to(config, flow, folder, (now, receivers), Acknowledge::Memory)
     }
 
-    fn journaled_to(
+    /// The power of its machine fails: what is left is the time, and who follows the feed.
+    pub fn cut_off(self) -> (Now, [Option<Socket>; 3]) {
+        let Self { now, incremental, line_b, snapshot, .. } = self;
+        (now, [Some(incremental), Some(line_b), Some(snapshot)])
+    }
+
+    pub fn journaled_to(
         config: &VenueConfig,
         flow: Flow,
         folder: &Path,

@@ -91,6 +91,12 @@ impl<K: Kernel> Venue<K> {
         self.exchange.put_image(put);
     }
 
+    /// How many entries its journal has.
+    #[cfg(test)]
+    pub(crate) fn journaled(&self) -> u64 {
+        self.connections.clients.journaled()
+    }
+
     /// All that it has come to.
     pub(crate) fn put_image(&mut self, put: &mut Put) {
         self.exchange.put_image(put);
