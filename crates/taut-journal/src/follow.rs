@@ -111,6 +111,7 @@ impl Follower {
         let found = loop {
             match self.step()? {
                 Some((END, ..)) => self.is_ended = true,
+                Some((SAFE, ..)) => {}
                 Some(found) => break found,
                 None => return Ok(None),
             }
@@ -154,16 +155,12 @@ impl Follower {
         let Some(Record { kind, sequence, time, words, payload }) = self.peek() else {
             return Ok(None);
         };
-        if kind == SAFE {
-            // A mark, which has the number of the entry behind it.
-            self.at += words;
-            return self.step();
-        }
         let length = payload.len();
         let start = (self.at - self.window_at + record::HEAD_WORDS) * WORD_BYTES;
         let at = self.at;
         self.at += words;
-        self.due += 1;
+        // A mark has the number of the entry behind it.
+        self.due += u64::from(kind != SAFE);
         self.read_bytes = NEXT_READ;
         Ok(Some((kind, sequence, time, at, start..start + length)))
     }

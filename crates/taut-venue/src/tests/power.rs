@@ -341,11 +341,12 @@ fn a_power_cut_of_a_venue_that_answers_at_once_refuses_no_start_either() {
             if recovered.starts == epoch {
                 assert!(recovered.inputs >= at_least, "{recovered:?}: {at_least} were safe");
             }
+            // The keeper has its turn less often than the venue, and says what is safe.
+            let (mut safe, mut keeper) = (0, rig.keeper.take().expect("a keeper"));
             let name = format!("C{}", random.below(1 << 40));
             let mut client = Client::resume(rig.orders_at, Client::session(&name, false), rig.now);
             rig.advance(TURN);
             rig.until(&mut client, Client::is_logged_on);
-            let (mut safe, mut keeper) = (0, rig.keeper.take().expect("a keeper"));
             for turn in 0..random.below(60) {
                 if turn % 4 == 0 {
                     (0..random.below(9))
@@ -353,7 +354,6 @@ fn a_power_cut_of_a_venue_that_answers_at_once_refuses_no_start_either() {
                 }
                 rig.tick();
                 client.pump(rig.now);
-                // The keeper has its turn less often than the venue.
                 if random.below(4) == 0 {
                     safe = keeper.turn_and_tell();
                 }

@@ -1,11 +1,13 @@
-//! A venue with a journal that is killed while a gateway trades with it.
+//! A venue with a journal that is killed while a gateway trades with it, and clients whose
+//! histories are checked.
 
 use std::net::SocketAddr;
 use std::path::Path;
 
 use taut_sys::{ProcessSignal, signal_process};
-use taut_testkit::own_address;
+use taut_testkit::{Draw, Random, own_address, seeds};
 
+use super::checked::{self, Clients};
 use super::*;
 
 /// The keys of a venue with a journal.
@@ -21,14 +23,21 @@ fn kills() -> u32 {
 #[test]
 fn a_venue_that_is_killed_knows_every_order_and_trade_that_it_acknowledged() {
     let world = World::new();
-    let mut venue = world.start_venue_with(JOURNAL);
+    // The gateway knows nothing of the instrument of the clients.
+    world.write_venue(JOURNAL, &format!("{INSTRUMENTS}{}", checked::INSTRUMENT));
+    let mut venue = world.start_venue_as_written();
+    let at = taut_sys::utc().0.unsigned_abs();
+    let mut random = Random::with_seed(seeds(at..at + 1).start);
+    let clients = Clients::start(world.orders, random.fork());
     let gateway = world.start_gateway_with("[session]\nrequest_timeout_ms = 2000\n");
     let strategy = world.start_strategy("first");
     world.until_orders("orders", 50);
     for kill in 0..kills() {
+        // Some are on their way in both directions.
+        clients.grant(20 + random.below(60));
+        (0..random.below(2_000)).for_each(|_| std::thread::yield_now());
         venue.kill();
-        let file = world.path("venue.toml");
-        venue = Process::start(taut().args(["venue", "--config"]).arg(&file));
+        venue = world.start_venue_as_written();
         venue.stderr_line("what the venue took up", |line| {
             (line.contains("did not stop in order") && line.contains("executed once more"))
                 .then_some(())
@@ -41,10 +50,13 @@ fn a_venue_that_is_killed_knows_every_order_and_trade_that_it_acknowledged() {
     }
     assert_eq!(world.count("position_differences"), 0);
     assert!(world.count("fills") > 0, "nothing traded");
+    let checked = clients.finish();
+    println!("{checked:?}");
+    assert!(checked.trades > 0, "{checked:?}");
     // In order, too.
     interrupt(&venue);
     assert_eq!(venue.end().code(), Some(0));
-    let mut venue = world.start_venue_with(JOURNAL);
+    let mut venue = world.start_venue_as_written();
     world.until_orders("orders behind a stop in order", 20);
     assert_eq!(world.count("position_differences"), 0);
     venue.kill();
@@ -138,7 +150,7 @@ fn a_standby_with_a_copy_of_the_journal_is_promoted_with_all_that_was_acknowledg
     let ships = [own_address(), own_address()];
     let file = |own: usize| {
         let name = ["a.toml", "b.toml"][own];
-        world.venue_file(name, &copied_journal(&world, own, ships, REPLICATED))
+        world.venue_file(name, &copied_journal(&world, own, ships, REPLICATED), INSTRUMENTS)
     };
     let files = [file(0), file(1)];
     let mut venue = start_one(&files[0], false);
@@ -171,9 +183,9 @@ fn a_venue_that_was_away_while_its_standby_took_its_place_ends() {
     let (here, there) = (World::new(), World::new());
     let ships = [own_address(), own_address()];
     let keys = |own| copied_journal(&here, own, ships, "acknowledge = \"memory\"");
-    let mut venue = start_one(&here.venue_file("a.toml", &keys(0)), false);
+    let mut venue = start_one(&here.venue_file("a.toml", &keys(0), INSTRUMENTS), false);
     // Its own addresses: the other one's are taken while that is only stopped.
-    let mut standby = start_one(&there.venue_file("b.toml", &keys(1)), true);
+    let mut standby = start_one(&there.venue_file("b.toml", &keys(1), INSTRUMENTS), true);
     signal_process(venue.id(), ProcessSignal::Pause).expect("it is there");
     promote(&here, 1);
     took_over(&mut standby);
