@@ -255,10 +255,12 @@ mod tests {
     use taut_types::Nanos;
 
     use super::*;
-    use crate::{Housekeeper, Journal, Settings, TURN, Writer};
+    use crate::{Durability, Housekeeper, Journal, Settings, TURN, Writer};
 
     fn settings() -> Settings {
-        Settings { segment_bytes: 64 << 10, ..Settings::of_recording() }
+        // With marks, which take no number.
+        let (durability, marks) = (Durability::Async, true);
+        Settings { segment_bytes: 64 << 10, durability, marks, ..Settings::of_recording() }
     }
 
     fn payload(number: u64) -> Vec<u8> {
