@@ -10,7 +10,7 @@ use taut_runner::service::{
     BINANCE_VENUE_SAMPLE, BinanceVenueFile, Captive, DERIBIT_VENUE_SAMPLE, DeribitVenueFile,
     RecordingSeen, VENUE_SAMPLE, VenueFile, run_venue_crowd, serve_binance_venue,
     serve_captive_binance, serve_captive_deribit, serve_deribit_venue, serve_venue,
-    set_venue_halted, venue_faults, venue_state,
+    set_member_killed, set_venue_halted, venue_faults, venue_state,
 };
 
 use taut_report::utc_text;
@@ -86,6 +86,10 @@ enum Verb {
     Halt(OfVenue),
     /// Have it trade again
     Resume(OfVenue),
+    /// Stop a member of a venue that runs: its orders are cancelled, and it enters none
+    Kill(OfMember),
+    /// Have it enter orders again
+    Allow(OfMember),
 }
 
 /// What a crowd does.
@@ -104,6 +108,15 @@ struct OfVenue {
     name: String,
     /// The instrument
     symbol: String,
+}
+
+/// A member of a venue that runs.
+#[derive(Args, Clone, Debug)]
+struct OfMember {
+    /// The venue: `name` in its file, or the path of its socket
+    name: String,
+    /// Its CompID
+    member: String,
 }
 
 /// Whose interface a venue speaks.
@@ -177,6 +190,8 @@ pub fn run(venue: &Venue) -> Result<(), Failure> {
         }
         Some(Verb::Halt(of)) => return set_halted(of, true),
         Some(Verb::Resume(of)) => return set_halted(of, false),
+        Some(Verb::Kill(of)) => return set_killed(of, true),
+        Some(Verb::Allow(of)) => return set_killed(of, false),
         Some(Verb::File(_)) | None => {}
     }
     match venue.dialect {
@@ -290,6 +305,15 @@ fn recording_line(seen: &RecordingSeen) -> String {
 fn show_faults(name: &str, words: Option<&str>) -> Result<(), Failure> {
     let report = venue_faults(name, words).map_err(failure)?;
     terminal::print(report)
+}
+
+/// Stops a member, or has it enter orders again, and prints how it is.
+fn set_killed(of: &OfMember, is_killed: bool) -> Result<(), Failure> {
+    let OfMember { name, member } = of;
+    let is_new = set_member_killed(name, member, is_killed).map_err(failure)?;
+    let state = if is_killed { "is stopped" } else { "may trade" };
+    let before = if is_new { "" } else { ", as before" };
+    terminal::print(format!("{member} {state}{before}"))
 }
 
 /// Halts an instrument, or has it trade again, and prints how it is.

@@ -10,6 +10,7 @@ use taut_types::{Instrument, Nanos};
 
 use crate::error::VenueError;
 use crate::lines::FeedLoss;
+use crate::members::{Member, ORDERS_PER_SECOND_MAX};
 
 /// Sources of an observer, unless it is told otherwise.
 pub(crate) const OBSERVED: usize = 8;
@@ -56,6 +57,8 @@ pub struct VenueConfig {
     pub pending_bytes_max: usize,
     /// ClOrdIDs that a client may use before the memory for them grows.
     pub cl_ord_id_capacity: usize,
+    /// Who may log on, and the limits of each; with none everybody may, without limits.
+    pub members: Vec<Member>,
     /// For how many sources of an [`Observer`](crate::Observer) the loop has room.
     pub observer_sources: usize,
 }
@@ -90,6 +93,7 @@ impl VenueConfig {
             post_only: PostOnly::Reject,
             pending_bytes_max: 1 << 20,
             cl_ord_id_capacity: 1 << 17,
+            members: Vec::new(),
             observer_sources: OBSERVED,
         }
     }
@@ -124,6 +128,25 @@ impl VenueConfig {
         }
         if self.snapshot_burst_packets == 0 || self.flow_commands_per_poll == 0 {
             return refuse("snapshot_burst_packets or flow_commands_per_poll", "more than zero");
+        }
+        self.check_members()
+    }
+
+    fn check_members(&self) -> Result<(), VenueError> {
+        let refuse = |setting, remedy| Err(VenueError::Config { setting, remedy });
+        let mut names: Vec<_> = self.members.iter().map(|it| it.comp_id.as_bytes()).collect();
+        names.sort_unstable();
+        if !names.is_sorted_by(|a, b| a < b) {
+            return refuse("members", "different in their CompIDs");
+        }
+        for member in &self.members {
+            let is_listed = |id| self.instruments.iter().any(|it| it.id() == id);
+            if !member.instruments.iter().flatten().all(|id| is_listed(*id)) {
+                return refuse("members: instruments", "some that are traded here");
+            }
+            if member.orders_per_second_max.is_some_and(|it| it == 0 || it > ORDERS_PER_SECOND_MAX) {
+                return refuse("members: orders_per_second_max", "1 to 1000000");
+            }
         }
         Ok(())
     }

@@ -4,6 +4,7 @@
 //! traded knows it first. Real venues differ in this; it is the order that favours order entry.
 
 mod image;
+mod rules;
 
 use std::ops::Range;
 
@@ -28,6 +29,7 @@ use crate::identity::ClientId;
 use crate::journal::Input;
 use crate::lines::Lines;
 use crate::listing::{Listing, Listings};
+use crate::members::Members;
 use crate::orders::{ClientOrders, Known};
 use crate::pacing::{Flow, FlowPlayer};
 use crate::publisher::{Publisher, trade};
@@ -58,6 +60,7 @@ pub struct Exchange {
     /// The time of the input that is executed, where one time holds for all of it.
     sequenced: Option<Now>,
     pub(crate) orders: ClientOrders,
+    pub(crate) members: Members,
     /// What becomes of a post-only order that would trade.
     pub(crate) post_only: PostOnly,
     reporter: Reporter,
@@ -83,8 +86,10 @@ impl Exchange {
     /// An exchange whose books are the flow's initial ones.
     pub fn new(config: &VenueConfig, lines: Lines, flow: Flow) -> Result<Self, VenueError> {
         let VenueConfig { order_capacity, level_capacity, .. } = *config;
+        let listings = Listings::new(&config.instruments);
         let mut exchange = Self {
-            listings: Listings::new(&config.instruments),
+            members: Members::new(&config.members, &listings),
+            listings,
             engines: config.instruments.iter().map(|_| None).collect(),
             sizes: EngineConfig { order_capacity, level_capacity },
             events: Vec::with_capacity(EVENT_CAPACITY),
@@ -271,7 +276,7 @@ impl Exchange {
         clients: &mut ClientIo<'_, impl Kernel>,
     ) {
         self.counters.orders += 1;
-        match self.check_new(client, request) {
+        match self.admit(now, client).and_then(|()| self.check_new(client, request)) {
             Ok((place, order)) => {
                 let NewOrderSingle { cl_ord_id, account, .. } = *request;
                 let order = self.orders.enter(client, place, cl_ord_id, account, &order);
@@ -524,7 +529,9 @@ impl Exchange {
             let text = format!("ClOrdID {} has been used before", request.cl_ord_id);
             return Err(Refusal { reason: ord_rej_reason::DUPLICATE, text });
         }
-        check_order(&self.listings, self.post_only, request)
+        let (place, order) = check_order(&self.listings, self.post_only, request)?;
+        self.check_limits(client, place, &order, false)?;
+        Ok((place, order))
     }
 
     fn refuse_other_order(

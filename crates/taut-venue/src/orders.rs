@@ -116,6 +116,8 @@ pub struct DoneOrder {
 #[derive(Debug)]
 pub struct ClientOrders {
     open: ById<ClientOrder>,
+    /// How many of them each client has.
+    open_counts: Vec<usize>,
     /// What their trades have made.
     pub holdings: Holdings,
     /// The ClOrdIDs of each client.
@@ -141,6 +143,7 @@ impl ClientOrders {
                 order_capacity.saturating_add(1),
                 Default::default(),
             ),
+            open_counts: Vec::new(),
             holdings: Holdings::new(instrument_count),
             known: Vec::new(),
             earlier: Vec::new(),
@@ -162,6 +165,7 @@ impl ClientOrders {
             self.earlier.resize_with(client.0 + 1, HashMap::new);
         }
         self.forget_what_is_over(client);
+        self.count(client, 0);
         if let Some(known) = self.known.get_mut(client.0) {
             known.reserve(self.cl_ord_id_capacity);
         }
@@ -265,6 +269,7 @@ impl ClientOrders {
             notional: 0,
         };
         self.open.insert(order_id, entered);
+        self.count(client, 1);
         self.note(client, cl_ord_id, Known::Open(order_id));
         order
     }
@@ -272,6 +277,26 @@ impl ClientOrders {
     /// How many are open.
     pub fn open_count(&self) -> usize {
         self.open.len()
+    }
+
+    /// How many of them a client has.
+    pub fn open_count_of(&self, client: ClientId) -> usize {
+        self.open_counts.get(client.0).copied().unwrap_or(0)
+    }
+
+    /// A client has one more, or one less.
+    #[inline]
+    fn count(&mut self, client: ClientId, by: isize) {
+        match self.open_counts.get_mut(client.0) {
+            Some(count) => *count = count.saturating_add_signed(by),
+            None => self.count_first(client, by),
+        }
+    }
+
+    #[cold]
+    fn count_first(&mut self, client: ClientId, by: isize) {
+        self.open_counts.resize(client.0 + 1, 0);
+        self.open_counts[client.0] = 0_usize.saturating_add_signed(by);
     }
 
     pub fn get(&self, order_id: OrderId) -> Option<&ClientOrder> {
@@ -306,6 +331,7 @@ impl ClientOrders {
     /// The order is over.
     pub fn finish(&mut self, order_id: OrderId, status: OrdStatus) {
         let Some(order) = self.open.remove(&order_id) else { return };
+        self.count(order.client, -1);
         let Some(known) = self.known.get_mut(order.client.0) else { return };
         let done = DoneOrder {
             order_id,

@@ -44,6 +44,8 @@ pub mod ord_rej_reason {
 #[derive(Debug)]
 pub struct Reporter {
     pub exec_count: u64,
+    /// Text (58) of the cancels that come now: why nobody asked for them.
+    pub reason: &'static str,
 }
 
 /// What one report adds to the state of its order.
@@ -57,7 +59,7 @@ struct Change<'a> {
 
 impl Reporter {
     pub const fn new() -> Self {
-        Self { exec_count: 0 }
+        Self { exec_count: 0, reason: "" }
     }
 
     /// Tells the clients about an event in an instrument, and forgets their orders that are over.
@@ -281,7 +283,7 @@ impl Reporter {
             cum_qty: qty(order.traded),
             avg_price: Some(order.avg_price()),
             ord_rej_reason: change.refusal.map(|(code, _)| code),
-            text: change.refusal.map_or(&[], |(_, text)| text.as_bytes()),
+            text: change.refusal.map_or(self.reason, |(_, text)| text).as_bytes(),
             transact_time: Some(utc),
         };
         send(order.client, &report);

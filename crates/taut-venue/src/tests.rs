@@ -9,6 +9,7 @@ mod feed;
 mod journaled;
 mod lines;
 mod many;
+mod members;
 mod positions;
 mod recorded;
 mod rig;

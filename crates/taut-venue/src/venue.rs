@@ -5,7 +5,7 @@ mod journaled;
 use std::sync::Arc;
 
 use taut_book::OrderBook;
-use taut_fix::{Dictionaries, Now, fix44};
+use taut_fix::{CompId, Dictionaries, Now, fix44};
 use taut_io::{
     Admission, Completion, Endpoint, EpollKernel, EventLoop, Handle, Handler, Io, Kernel,
     LoopConfig, WaitStrategy,
@@ -24,6 +24,7 @@ use crate::exchange::Exchange;
 use crate::identity::{ClientId, SessionId};
 use crate::journal::Input;
 use crate::lines::Lines;
+use crate::members::MemberState;
 use crate::observer::Observer;
 use crate::orders::SESSIONS_MAX;
 use crate::pacing::{Flow, FlowPlayer};
@@ -141,6 +142,7 @@ impl<K: Kernel> Venue<K> {
             write_bytes_max: config.pending_bytes_max.clamp(1, WRITE_BYTES),
             reset_on_logon: config.reset_on_logon,
             holds: false,
+            members: config.members.iter().map(|member| member.comp_id).collect(),
         };
         let sizes = LoopConfig {
             sources_max: Self::sources_max(config),
@@ -242,6 +244,47 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
         let mut out = ClientIo { clients: &mut self.connections.clients, io, observer };
         self.exchange.begin(now, &out);
         self.exchange.set_halted(now, place, is_halted, &mut out)
+    }
+
+    /// Stops a member, or has it trade again; whether that is new. The orders of one that is stopped
+    /// are cancelled, and new ones and replacements are refused: it may stay connected, and hears
+    /// why. It is stopped until it is allowed again, also behind a restart.
+    ///
+    /// # Errors
+    /// [`VenueError::Config`] when nobody of this CompID is a member or was here; when a socket of
+    /// the venue's own fails.
+    pub fn set_killed(
+        &mut self,
+        now: Now,
+        member: CompId,
+        is_killed: bool,
+    ) -> Result<bool, VenueError> {
+        let (io, observer) = (self.events.io(), &mut self.observer);
+        let mut out = ClientIo { clients: &mut self.connections.clients, io, observer };
+        let is_member = self.exchange.members.is_listed(member);
+        if !is_member && out.clients.known_as(member).is_none() {
+            let (setting, remedy) = ("member", "one of the venue's, or a client that was here");
+            return Err(VenueError::Config { setting, remedy });
+        }
+        self.exchange.begin(now, &out);
+        self.exchange.set_killed(now, member, is_killed, &mut out)
+    }
+
+    /// How the members stand, and clients that are none where everybody is let in. Allocates.
+    #[must_use]
+    pub fn members(&self) -> Vec<MemberState> {
+        let Exchange { members, orders, .. } = &self.exchange;
+        let clients = &self.connections.clients;
+        let here: Vec<(CompId, bool)> = clients.comp_ids().collect();
+        let is_new = |it: &CompId| here.iter().all(|(comp_id, _)| comp_id != it);
+        let away = members.comp_ids().filter(is_new).map(|comp_id| (comp_id, false));
+        let state = |(comp_id, is_connected)| MemberState {
+            comp_id,
+            is_connected,
+            is_killed: members.is_killed(comp_id),
+            open_orders: clients.known_as(comp_id).map_or(0, |it| orders.open_count_of(it)),
+        };
+        here.iter().copied().chain(away).map(state).collect()
     }
 
     /// The flow's next step is due now; the later ones keep their distances.
@@ -416,6 +459,7 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
                 match out.clients.log_on(session, comp_id) {
                     LogOn::First(client) => {
                         out.prove(session);
+                        self.exchange.members.welcome(client, comp_id);
                         if is_new {
                             self.exchange.begin_session(client);
                             out.clients.numbers_begin(client);

@@ -15,7 +15,7 @@ use taut_sys::{
     stop_requests, utc,
 };
 use taut_types::{Instrument, Nanos};
-use taut_venue::{FeedOutput, Observer, Venue, VenueSockets};
+use taut_venue::{FeedOutput, Observer, Venue, VenueError, VenueSockets};
 
 use crate::error::RunnerError;
 use crate::feed::sender_to;
@@ -26,7 +26,8 @@ use crate::service::recordings::{self, Playing, RecordingSeen, RecordingSettings
 use crate::service::telling::{entry, queue, tell_not_served};
 use crate::service::venue_control::{VenueControl, VenueReply, VenueRequest};
 use crate::service::venue_journal::{KeeperThread, VenueJournalKeys};
-use crate::service::venue_state::{VenueBook, VenueState};
+use crate::service::venue_members::{MemberKeys, members};
+use crate::service::venue_state::{VenueBook, VenueMember, VenueState};
 use crate::settings::{
     InstrumentSettings, Settings, Simulator, build_fees, build_instruments, comp_id,
 };
@@ -38,8 +39,8 @@ pub const VENUE_SAMPLE: &str = include_str!("venue.toml");
 /// How long it sleeps at the most: what it is late with a signal.
 const WAIT: Nanos = Nanos::from_millis(50);
 
-/// Symbols that are told to who names none of them.
-const SYMBOLS_TOLD: usize = 12;
+/// Symbols or members that are told to who names none of them.
+const NAMES_TOLD: usize = 12;
 
 /// A venue simulator's settings. All that a file can say ([`VENUE_SAMPLE`]):
 ///
@@ -81,6 +82,9 @@ pub struct VenueFile {
     /// What it remembers from one start to the next; without it the venue begins anew.
     #[serde(default)]
     pub journal: Option<VenueJournalKeys>,
+    /// Who may trade; with none everybody may, without limits.
+    #[serde(default)]
+    pub members: Vec<MemberKeys>,
     /// What is traded; the order gives each its number.
     pub instruments: Vec<InstrumentSettings>,
     /// The crowd.
@@ -126,7 +130,11 @@ impl FileSettings for VenueFile {
 
     fn mistakes(&self) -> Vec<Mistake> {
         let journal = self.journal.iter().flat_map(VenueJournalKeys::mistakes);
-        self.check().err().map(Mistake::from).into_iter().chain(journal).collect()
+        let found = self.check().err().map(Mistake::from);
+        // Who may trade what is asked where it is known what is traded.
+        let instruments = build_instruments(&self.instruments).unwrap_or_default();
+        let (_, members) = members(&self.members, &self.listed(&instruments));
+        found.into_iter().chain(journal).chain(members).collect()
     }
 }
 
@@ -165,8 +173,7 @@ impl VenueFile {
     /// What is wrong there: the file, the line, the value, and what the file must be.
     pub fn look_at_recordings(&self) -> Result<Vec<RecordingSeen>, RunnerError> {
         let instruments = build_instruments(&self.instruments)?;
-        let listed: Vec<_> = self.names().into_iter().zip(instruments).collect();
-        recordings::look(&self.recordings, &listed)
+        recordings::look(&self.recordings, &self.listed(&instruments))
     }
 
     fn comp_id(&self) -> Result<CompId, RunnerError> {
@@ -176,6 +183,11 @@ impl VenueFile {
     /// The names of its instruments, in their places.
     fn names(&self) -> Vec<&str> {
         self.instruments.iter().map(InstrumentSettings::venue_name).collect()
+    }
+
+    /// Its instruments with their names.
+    fn listed(&self, instruments: &[Instrument]) -> Vec<(&str, Instrument)> {
+        self.names().into_iter().zip(instruments.iter().copied()).collect()
     }
 
     /// The same in the words of a run.
@@ -265,9 +277,13 @@ fn answer<O: Observer<EpollKernel>>(
     let (symbol, is_halted) = match request {
         VenueRequest::Halt { symbol } => (symbol, true),
         VenueRequest::Resume { symbol } => (symbol, false),
+        VenueRequest::Kill { member } => return set_killed(venue, now, member, true),
+        VenueRequest::Allow { member } => return set_killed(venue, now, member, false),
         VenueRequest::State => {
             let named = |it: &Instrument| (it.symbol().as_str().to_owned(), None);
-            return VenueReply::State(state(venue, instruments, named));
+            let members = venue.members().iter().map(VenueMember::from).collect();
+            let state = state(venue, instruments, named);
+            return VenueReply::State(VenueState { members, ..state });
         }
         VenueRequest::RunCrowd(trades) => return run_crowd(venue, now, has_crowd, *trades),
         VenueRequest::Faults | VenueRequest::SetFaults(_) => {
@@ -277,7 +293,7 @@ fn answer<O: Observer<EpollKernel>>(
     };
     let named = instruments.iter().find(|it| it.symbol().as_str() == symbol.as_str());
     let Some(instrument) = named else {
-        let all: Vec<_> = instruments.iter().take(SYMBOLS_TOLD).map(|it| it.symbol()).collect();
+        let all: Vec<_> = instruments.iter().take(NAMES_TOLD).map(|it| it.symbol()).collect();
         let all = all.iter().map(|symbol| symbol.as_str()).collect::<Vec<_>>().join(", ");
         return VenueReply::Failed { text: format!("no instrument '{symbol}'; it trades {all}") };
     };
@@ -299,7 +315,28 @@ pub(super) fn state<K: Kernel, O: Observer<K>>(
         let (name, change) = named(instrument);
         Some(VenueBook::new(&name, instrument, change, &state))
     });
-    VenueState { books: books.collect() }
+    VenueState { books: books.collect(), ..VenueState::default() }
+}
+
+/// Stops a member, or has it trade again.
+fn set_killed<O: Observer<EpollKernel>>(
+    venue: &mut Venue<EpollKernel, O>,
+    now: Now,
+    member: &str,
+    is_killed: bool,
+) -> VenueReply {
+    let killed = CompId::new(member.as_bytes()).map(|it| venue.set_killed(now, it, is_killed));
+    match killed {
+        Some(Ok(is_new)) => VenueReply::Done { is_new },
+        Some(Err(VenueError::Config { .. })) | None => {
+            let members = venue.members();
+            let names: Vec<_> =
+                members.iter().take(NAMES_TOLD).map(|it| it.comp_id.as_str()).collect();
+            let known = if names.is_empty() { "nobody".to_owned() } else { names.join(", ") };
+            VenueReply::Failed { text: format!("no member '{member}'; it knows {known}") }
+        }
+        Some(Err(error)) => VenueReply::Failed { text: error.to_string() },
+    }
 }
 
 /// Has the crowd trade or rest, where there is one.
@@ -356,7 +393,8 @@ fn open(
     config.cancel_on_disconnect = file.cancel_on_disconnect;
     config.reset_on_logon = file.reset_on_logon;
     config.comp_id = file.comp_id()?;
-    let listed: Vec<_> = file.names().into_iter().zip(config.instruments.iter().copied()).collect();
+    let listed = file.listed(&config.instruments);
+    config.members = members(&file.members, &listed).0;
     let recordings = Recordings::read(&file.recordings, &listed)?;
     recordings.make_room(&mut config);
     for instrument in &mut settings.instruments {

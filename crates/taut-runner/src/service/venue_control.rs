@@ -39,6 +39,16 @@ pub(super) enum VenueRequest {
         /// Its name.
         symbol: String,
     },
+    /// A member's orders are cancelled, and it enters none from now on.
+    Kill {
+        /// Its CompID.
+        member: String,
+    },
+    /// It does again.
+    Allow {
+        /// Its CompID.
+        member: String,
+    },
     /// What its books come to.
     State,
     /// The crowd trades from now on, or rests.
@@ -181,7 +191,26 @@ pub fn set_venue_halted(name: &str, symbol: &str, is_halted: bool) -> Result<boo
         true => VenueRequest::Halt { symbol },
         false => VenueRequest::Resume { symbol },
     };
-    match ask(name, &request)? {
+    done(name, &request)
+}
+
+/// Has the venue of this name, or at this path, stop a member: its orders are cancelled, and it
+/// enters none until it is allowed again. Whether it was not so before.
+///
+/// # Errors
+/// [`RunnerError::Run`] when nobody listens there, does not reply in time, or knows no such member.
+pub fn set_member_killed(name: &str, member: &str, is_killed: bool) -> Result<bool, RunnerError> {
+    let member = member.to_owned();
+    let request = match is_killed {
+        true => VenueRequest::Kill { member },
+        false => VenueRequest::Allow { member },
+    };
+    done(name, &request)
+}
+
+/// Asks for a change; whether it was not so before.
+fn done(name: &str, request: &VenueRequest) -> Result<bool, RunnerError> {
+    match ask(name, request)? {
         VenueReply::Done { is_new } => Ok(is_new),
         other => Err(refused(name, other)),
     }

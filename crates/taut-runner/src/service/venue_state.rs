@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use taut_types::{Instrument, Lots, Price};
-use taut_venue::BookState;
+use taut_venue::{BookState, MemberState};
 
 /// The books of a venue, in the order of its file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -12,6 +12,39 @@ use taut_venue::BookState;
 pub struct VenueState {
     /// One for each instrument.
     pub books: Vec<VenueBook>,
+    /// Who may trade, or has been here; nobody at a venue that speaks as another.
+    #[serde(default)]
+    pub members: Vec<VenueMember>,
+}
+
+/// A member of a venue, or a client of one that lets everybody in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct VenueMember {
+    /// Its CompID.
+    pub comp_id: String,
+    /// Whether it is connected.
+    pub is_connected: bool,
+    /// Whether `taut venue kill` has stopped it.
+    pub is_killed: bool,
+    /// Its open orders.
+    pub open_orders: usize,
+}
+
+impl From<&MemberState> for VenueMember {
+    fn from(state: &MemberState) -> Self {
+        let MemberState { comp_id, is_connected, is_killed, open_orders, .. } = *state;
+        let comp_id = comp_id.as_str().to_owned();
+        Self { comp_id, is_connected, is_killed, open_orders }
+    }
+}
+
+impl fmt::Display for VenueMember {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let here = if self.is_connected { "connected" } else { "away" };
+        let killed = if self.is_killed { ", killed" } else { "" };
+        write!(f, "member {}: {here}{killed}, {} open orders", self.comp_id, self.open_orders)
+    }
 }
 
 /// A book of a venue's engine.
@@ -95,7 +128,7 @@ impl fmt::Display for VenueState {
             let end = if at == 0 { "" } else { "\n" };
             write!(f, "{end}{book}")?;
         }
-        Ok(())
+        self.members.iter().try_for_each(|member| write!(f, "\n{member}"))
     }
 }
 
@@ -116,7 +149,7 @@ mod tests {
         (state.levels, state.orders, state.levels_hash) = (1, 2, 0xab);
         let book = VenueBook::new("BTCUSDT", &instrument, Some(7), &state);
         let bid = book.bid.as_ref().expect("a bid").to_string();
-        let shown = VenueState { books: vec![book] }.to_string();
+        let shown = VenueState { books: vec![book], ..VenueState::default() }.to_string();
         assert_eq!(
             shown,
             format!(

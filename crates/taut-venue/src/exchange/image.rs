@@ -9,6 +9,7 @@ use taut_types::Instrument;
 use super::{Exchange, rules_of};
 use crate::error::NotTaken;
 use crate::journal::{Put, Take};
+use crate::members::Members;
 
 /// By which instruments are told apart.
 type Identity = (u32, ShortText, i64, i64, u8);
@@ -33,6 +34,7 @@ impl Exchange {
             });
         }
         self.orders.put_image(put);
+        self.members.put_image(put);
         put.u64(self.reporter.exec_count);
         self.publisher.put_image(put);
     }
@@ -59,6 +61,7 @@ impl Exchange {
             self.engines[place] = engine.map(Box::new);
         }
         self.orders.take_image(take).ok_or(NotTaken::Malformed)?;
+        self.members = Members::of_image(take).ok_or(NotTaken::Malformed)?;
         self.reporter.exec_count = take.u64().ok_or(NotTaken::Malformed)?;
         self.publisher.take_image(take).ok_or(NotTaken::Malformed)
     }

@@ -12,6 +12,7 @@
 //! | 167 | a halt, or its end | place (32), 1 or 0 |
 //! | 168 | numbers of a session | client (16), next outgoing, next incoming (64; 0: as it is) |
 //! | 169 | the venue has stopped | |
+//! | 170 | a member is stopped, or trades again | CompID, 1 or 0 |
 //!
 //! The head of an input: UTC (64), count of sessions that had reports (16), and of each its client
 //! (16) and the number of the first report (64).
@@ -35,6 +36,7 @@ const PRINT: u16 = 166;
 const HALT: u16 = 167;
 const NUMBERS: u16 = 168;
 const STOPPED: u16 = 169;
+const KILL: u16 = 170;
 
 /// What a venue is given. The bytes of a message stand behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +70,8 @@ pub enum Input {
     },
     /// The venue has stopped in order.
     Stopped,
+    /// A member is stopped, or trades again.
+    Kill { member: CompId, is_killed: bool },
 }
 
 /// The first report of an input to a client: its number.
@@ -123,6 +127,11 @@ impl Input {
                 NUMBERS
             }
             Self::Stopped => STOPPED,
+            Self::Kill { member, is_killed } => {
+                put.text(&member);
+                put.u8(u8::from(is_killed));
+                KILL
+            }
         }
     }
 
@@ -161,6 +170,7 @@ impl Input {
                 incoming: take.u64()?,
             },
             STOPPED => Self::Stopped,
+            KILL => Self::Kill { member: take.text()?, is_killed: take.flag()? },
             _ => return None,
         };
         let Take(message) = take;
@@ -192,6 +202,7 @@ mod tests {
             Input::Halt { place: 0, is_halted: true },
             Input::Numbers { client, outgoing: 300, incoming: 0 },
             Input::Stopped,
+            Input::Kill { member: comp_id, is_killed: true },
         ];
         let (numbers, mut told) = ([(ClientId(1), 44), (ClientId(7), 5)], Vec::new());
         for input in inputs {

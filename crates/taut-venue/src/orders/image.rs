@@ -46,8 +46,10 @@ impl ClientOrders {
     pub fn take_image(&mut self, take: &mut Take<'_>) -> Option<()> {
         self.next_order_id = take.u64()?;
         self.open.clear();
+        self.open_counts.clear();
         for _ in 0..take.count()? {
             let order = take_order(take)?;
+            self.count(order.client, 1);
             self.open.insert(order.order.order_id, order);
         }
         self.known.clear();

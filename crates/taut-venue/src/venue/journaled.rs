@@ -9,6 +9,7 @@ use crate::clients::ClientIo;
 use crate::connection::Request;
 use crate::error::{NotTaken, VenueError};
 use crate::exchange::FLOW;
+use crate::identity::ClientId;
 use crate::journal::{Input, JournalKeeper, Put, Recovered, Told, VenueJournal};
 
 /// Fields of a message.
@@ -44,10 +45,16 @@ impl<K: Kernel> Venue<K> {
         let mut recovered = Recovered { starts: journal.starts(), ..Recovered::default() };
         if let Some(mut image) = journal.image() {
             let why = |why| VenueError::NotTaken { frame: 1, why };
+            // The inputs are executed once more under the rules that held for them.
+            let configured = std::mem::take(&mut self.exchange.members);
             self.exchange.take_image(&mut image).map_err(why)?;
             let clients = self.connections.clients.take_image(&mut image);
             clients.filter(|()| image.0.is_empty()).ok_or_else(|| why(NotTaken::Malformed))?;
+            self.welcome_all();
             self.replay(&mut journal, now, &mut recovered)?;
+            let before = std::mem::replace(&mut self.exchange.members, configured);
+            self.exchange.members.take_over(before);
+            self.welcome_all();
         }
         recovered.open_orders = self.exchange.orders.open_count();
         recovered.clients = self.connections.clients.known();
@@ -60,6 +67,13 @@ impl<K: Kernel> Venue<K> {
             self.begin_again(now)?;
         }
         Ok((self, keeper, recovered))
+    }
+
+    /// Clients that were here are known to the members.
+    fn welcome_all(&mut self) {
+        for (at, (comp_id, _)) in self.connections.clients.comp_ids().enumerate() {
+            self.exchange.members.welcome(ClientId(at), comp_id);
+        }
     }
 
     /// All that the exchange has come to.
@@ -121,6 +135,7 @@ impl<K: Kernel> Venue<K> {
         match *input {
             Input::LogOn { comp_id, is_new } => {
                 let client = out.clients.replay_log_on(comp_id, is_new);
+                self.exchange.members.welcome(client, comp_id);
                 if is_new {
                     self.exchange.begin_session(client);
                 }
@@ -150,6 +165,9 @@ impl<K: Kernel> Venue<K> {
             }
             Input::Numbers { client, outgoing, incoming } => {
                 out.clients.replay_numbers(client, outgoing, incoming);
+            }
+            Input::Kill { member, is_killed } => {
+                self.exchange.set_killed(at, member, is_killed, &mut out)?;
             }
             Input::Stopped => {}
             _ => return Ok(None),

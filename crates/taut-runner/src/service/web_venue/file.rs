@@ -308,6 +308,10 @@ where
                         VenueRequest::Resume { symbol } => {
                             return self.set_halted(&mut venue, now, &symbol, false);
                         }
+                        VenueRequest::Kill { .. } | VenueRequest::Allow { .. } => {
+                            let text = "members are those of taut's own venue";
+                            return VenueReply::Failed { text: text.to_owned() };
+                        }
                     }
                     let front = venue.observer().0.front();
                     let (faults, injected) = (front.faults(), front.injected);
