@@ -10,7 +10,7 @@ use taut_runner::service::{
     BINANCE_VENUE_SAMPLE, BinanceVenueFile, Captive, DERIBIT_VENUE_SAMPLE, DeribitVenueFile,
     RecordingSeen, VENUE_SAMPLE, VenueFile, run_venue_crowd, serve_binance_venue,
     serve_captive_binance, serve_captive_deribit, serve_deribit_venue, serve_venue,
-    set_member_killed, set_venue_halted, venue_faults, venue_state,
+    set_member_killed, set_venue_halted, set_venue_phase, venue_faults, venue_state,
 };
 
 use taut_report::utc_text;
@@ -86,6 +86,13 @@ enum Verb {
     Halt(OfVenue),
     /// Have it trade again
     Resume(OfVenue),
+    /// Bring an instrument of a venue that runs to a phase, until the next one of its schedule
+    Phase {
+        #[command(flatten)]
+        of: OfVenue,
+        /// Orders are collected in the first two and in closing-auction
+        phase: PhaseName,
+    },
     /// Stop a member of a venue that runs: its orders are cancelled, and it enters none
     Kill(OfMember),
     /// Have it enter orders again
@@ -99,6 +106,23 @@ enum CrowdVerb {
     Go,
     /// It rests
     Stop,
+}
+
+/// A phase of a trading day.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum PhaseName {
+    /// Orders are collected
+    PreOpen,
+    /// They are collected, and `taut venue state` tells what they come to
+    Auction,
+    /// Orders trade at once; what was collected trades first, at one price
+    Continuous,
+    /// Orders can be cancelled
+    Halt,
+    /// As auction, with the orders that are meant for the close
+    ClosingAuction,
+    /// What was collected trades, and orders for a day expire
+    Closed,
 }
 
 /// An instrument of a venue that runs.
@@ -190,6 +214,7 @@ pub fn run(venue: &Venue) -> Result<(), Failure> {
         }
         Some(Verb::Halt(of)) => return set_halted(of, true),
         Some(Verb::Resume(of)) => return set_halted(of, false),
+        Some(Verb::Phase { of, phase }) => return set_phase(of, *phase),
         Some(Verb::Kill(of)) => return set_killed(of, true),
         Some(Verb::Allow(of)) => return set_killed(of, false),
         Some(Verb::File(_)) | None => {}
@@ -305,6 +330,16 @@ fn recording_line(seen: &RecordingSeen) -> String {
 fn show_faults(name: &str, words: Option<&str>) -> Result<(), Failure> {
     let report = venue_faults(name, words).map_err(failure)?;
     terminal::print(report)
+}
+
+/// Brings an instrument to a phase, and prints which.
+fn set_phase(of: &OfVenue, phase: PhaseName) -> Result<(), Failure> {
+    let OfVenue { name, symbol } = of;
+    let value = phase.to_possible_value();
+    let phase = value.as_ref().map_or("", |value| value.get_name());
+    let is_new = set_venue_phase(name, symbol, phase).map_err(failure)?;
+    let before = if is_new { "" } else { ", as before" };
+    terminal::print(format!("{symbol}: {phase}{before}"))
 }
 
 /// Stops a member, or has it enter orders again, and prints how it is.

@@ -65,6 +65,7 @@ mod venue;
 mod venue_control;
 mod venue_journal;
 mod venue_members;
+mod venue_phases;
 mod venue_state;
 mod web_venue;
 mod whole_file;
@@ -116,11 +117,13 @@ pub(crate) use web_venue::{Dialect, Issued, WebVenue};
 
 pub use venue::{FlowSettings, VENUE_SAMPLE, VenueFile, serve_venue};
 pub use venue_control::{
-    FaultsReport, run_venue_crowd, set_member_killed, set_venue_halted, venue_faults, venue_state,
+    FaultsReport, run_venue_crowd, set_member_killed, set_venue_halted, set_venue_phase,
+    venue_faults, venue_state,
 };
 pub use venue_journal::{VenueAcknowledge, VenueJournalKeys};
 pub use venue_members::MemberKeys;
-pub use venue_state::{Best, VenueBook, VenueMember, VenueState};
+pub use venue_phases::{BandKeys, ScheduleKeys, TimeOfDay};
+pub use venue_state::{Best, Indicative, VenueBook, VenueMember, VenueState};
 pub use web_venue::{
     BINANCE_VENUE_SAMPLE, BinanceVenueFile, Captive, DERIBIT_VENUE_SAMPLE, DeribitVenueFile,
     TlsKeys, WebVenueFile, serve_binance_venue, serve_captive_binance, serve_captive_deribit,

@@ -86,8 +86,10 @@ impl Reporter {
                     orders.finish(order_id, OrdStatus::Rejected);
                 }
             }
-            Event::Trade { maker, taker, price, lots, .. } => {
-                self.fill(utc, of, (taker, Liquidity::Taker), (price, lots), orders, send);
+            Event::Trade { maker, taker, price, lots, taker_rested, .. } => {
+                // In an auction both may have been there.
+                let arrived = if taker_rested { Liquidity::Maker } else { Liquidity::Taker };
+                self.fill(utc, of, (taker, arrived), (price, lots), orders, send);
                 self.fill(utc, of, (maker, Liquidity::Maker), (price, lots), orders, send);
             }
             Event::Cancelled { order_id, reason, .. } => {
@@ -367,6 +369,10 @@ pub const fn refusal(reason: RejectReason) -> (u32, &'static str) {
         RejectReason::Conflict => (ord_rej_reason::OTHER, "two terms of the order contradict"),
         RejectReason::UnknownOrderId => (ord_rej_reason::UNKNOWN_ORDER, "the order is over"),
         RejectReason::Closed => (ord_rej_reason::EXCHANGE_CLOSED, "the day is over"),
+        RejectReason::NotInThisPhase => (
+            ord_rej_reason::OTHER,
+            "orders are collected for an auction, and this one cannot wait for it",
+        ),
         RejectReason::Halted => (ord_rej_reason::EXCHANGE_CLOSED, "the instrument is halted"),
         _ => (ord_rej_reason::OTHER, "the engine refused the order"),
     }

@@ -10,6 +10,7 @@ mod journaled;
 mod lines;
 mod many;
 mod members;
+mod phases;
 mod positions;
 mod recorded;
 mod rig;

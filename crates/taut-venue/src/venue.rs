@@ -5,6 +5,7 @@ mod journaled;
 use std::sync::Arc;
 
 use taut_book::OrderBook;
+use taut_engine::Phase;
 use taut_fix::{CompId, Dictionaries, Now, fix44};
 use taut_io::{
     Admission, Completion, Endpoint, EpollKernel, EventLoop, Handle, Handler, Io, Kernel,
@@ -229,12 +230,28 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
     /// halted one takes no new order; its orders stay, and can be cancelled.
     ///
     /// # Errors
-    /// [`VenueError::Config`] when it is not traded here; when a socket of the venue's own fails.
+    /// As [`set_phase`](Self::set_phase).
     pub fn set_halted(
         &mut self,
         now: Now,
         instrument: InstrumentId,
         is_halted: bool,
+    ) -> Result<bool, VenueError> {
+        let phase = if is_halted { Phase::Halted } else { Phase::Continuous };
+        self.set_phase(now, instrument, phase)
+    }
+
+    /// Has an instrument come to a phase, and says so on the feed; whether that is new. What was
+    /// collected trades where continuous trading or the end of the day follows. It stays in the
+    /// phase until the next one of [`VenueConfig::schedule`].
+    ///
+    /// # Errors
+    /// [`VenueError::Config`] when it is not traded here; when a socket of the venue's own fails.
+    pub fn set_phase(
+        &mut self,
+        now: Now,
+        instrument: InstrumentId,
+        phase: Phase,
     ) -> Result<bool, VenueError> {
         let Some(place) = self.exchange.listings.place_of(instrument) else {
             let (setting, remedy) = ("instrument", "one that is traded here");
@@ -243,7 +260,9 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
         let (io, observer) = (self.events.io(), &mut self.observer);
         let mut out = ClientIo { clients: &mut self.connections.clients, io, observer };
         self.exchange.begin(now, &out);
-        self.exchange.set_halted(now, place, is_halted, &mut out)
+        let is_new = self.exchange.set_phase(now, place, (phase, Nanos::ZERO), &mut out)?;
+        self.exchange.settle(now, &mut out)?;
+        Ok(is_new)
     }
 
     /// Stops a member, or has it trade again; whether that is new. The orders of one that is stopped
@@ -310,6 +329,7 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
             .poll(&mut Turn::of(&mut self.connections, &mut self.exchange, &mut self.observer))
             .during("the venue's loop")?;
         let mut worked = arrived > 0;
+        worked |= self.run_phases(now)?;
         self.serve_clients(now)?;
         worked |= self.run_flow(now)?;
         worked |= self.serve_observer(now)?;
@@ -321,6 +341,10 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
     #[must_use]
     pub fn next_deadline(&self) -> Nanos {
         let feed = self.snapshots.due().min(self.heartbeat_due());
+        // The schedule is in UTC: from one turn to the next both clocks go the same way.
+        let Now { mono, utc } = self.connections.now;
+        let phases = mono.0.saturating_add(self.exchange.phases_due().0.saturating_sub(utc.0));
+        let feed = feed.min(Nanos(phases));
         let flow = self.exchange.player.due();
         let clients = self.connections.clients.due();
         [flow, clients, self.observer.due()].into_iter().flatten().fold(feed, Nanos::min)
@@ -402,7 +426,9 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
     pub fn book_state(&self, instrument: InstrumentId) -> Option<BookState> {
         let place = self.exchange.listings.place_of(instrument)?;
         let listing = self.exchange.listings().get(place)?;
-        Some(BookState::of(&listing.instrument, self.exchange.book(place)))
+        let (phase, indicative) = (listing.phase, self.exchange.indicative(place));
+        let state = BookState::of(&listing.instrument, self.exchange.book(place));
+        Some(BookState { phase, indicative, ..state })
     }
 
     /// How many clients are connected, logged on or not.
@@ -432,6 +458,13 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
     #[cfg(test)]
     pub(crate) fn source_count(&mut self) -> usize {
         self.events.io().source_count()
+    }
+
+    /// Phases come before what clients have sent.
+    fn run_phases(&mut self, now: Now) -> Result<bool, VenueError> {
+        let (clients, io, observer) =
+            (&mut self.connections.clients, self.events.io(), &mut self.observer);
+        self.exchange.run_phases(now, &mut ClientIo { clients, io, observer })
     }
 
     fn serve_clients(&mut self, now: Now) -> Result<(), VenueError> {

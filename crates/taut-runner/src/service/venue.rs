@@ -15,7 +15,9 @@ use taut_sys::{
     stop_requests, utc,
 };
 use taut_types::{Instrument, Nanos};
-use taut_venue::{FeedOutput, Observer, Venue, VenueError, VenueSockets};
+use taut_venue::{
+    FeedOutput, Member, Observer, Phase, PriceBands, ScheduledPhase, Venue, VenueError, VenueSockets,
+};
 
 use crate::error::RunnerError;
 use crate::feed::sender_to;
@@ -27,6 +29,8 @@ use crate::service::telling::{entry, queue, tell_not_served};
 use crate::service::venue_control::{VenueControl, VenueReply, VenueRequest};
 use crate::service::venue_journal::{KeeperThread, VenueJournalKeys};
 use crate::service::venue_members::{MemberKeys, members};
+use crate::service::venue_phases::{BandKeys, PHASE_NAMES, ScheduleKeys};
+use crate::service::venue_phases::{bands, phase_named, schedule};
 use crate::service::venue_state::{VenueBook, VenueMember, VenueState};
 use crate::settings::{
     InstrumentSettings, Settings, Simulator, build_fees, build_instruments, comp_id,
@@ -85,6 +89,12 @@ pub struct VenueFile {
     /// Who may trade; with none everybody may, without limits.
     #[serde(default)]
     pub members: Vec<MemberKeys>,
+    /// When instruments trade; without it always.
+    #[serde(default)]
+    pub schedule: Vec<ScheduleKeys>,
+    /// How far prices may go; without it as far as they like.
+    #[serde(default)]
+    pub bands: Vec<BandKeys>,
     /// What is traded; the order gives each its number.
     pub instruments: Vec<InstrumentSettings>,
     /// The crowd.
@@ -93,6 +103,13 @@ pub struct VenueFile {
     /// Instruments that have a recording instead of the crowd.
     #[serde(default)]
     pub recordings: Vec<RecordingSettings>,
+}
+
+/// What a venue demands of who trades there.
+struct Rules {
+    members: Vec<Member>,
+    schedule: Vec<ScheduledPhase>,
+    bands: Vec<PriceBands>,
 }
 
 /// The crowd of a venue.
@@ -131,10 +148,10 @@ impl FileSettings for VenueFile {
     fn mistakes(&self) -> Vec<Mistake> {
         let journal = self.journal.iter().flat_map(VenueJournalKeys::mistakes);
         let found = self.check().err().map(Mistake::from);
-        // Who may trade what is asked where it is known what is traded.
+        // Where it is known what is traded.
         let instruments = build_instruments(&self.instruments).unwrap_or_default();
-        let (_, members) = members(&self.members, &self.listed(&instruments));
-        found.into_iter().chain(journal).chain(members).collect()
+        let rules = self.rules(&instruments).1;
+        found.into_iter().chain(journal).chain(rules).collect()
     }
 }
 
@@ -183,6 +200,17 @@ impl VenueFile {
     /// The names of its instruments, in their places.
     fn names(&self) -> Vec<&str> {
         self.instruments.iter().map(InstrumentSettings::venue_name).collect()
+    }
+
+    /// Members, schedule and bands of these instruments, and what is wrong with them.
+    fn rules(&self, instruments: &[Instrument]) -> (Rules, Vec<Mistake>) {
+        let listed = self.listed(instruments);
+        let (members, mut mistakes) = members(&self.members, &listed);
+        let (schedule, wrong) = schedule(&self.schedule, &listed);
+        mistakes.extend(wrong);
+        let (bands, wrong) = bands(&self.bands, &listed);
+        mistakes.extend(wrong);
+        (Rules { members, schedule, bands }, mistakes)
     }
 
     /// Its instruments with their names.
@@ -274,9 +302,16 @@ fn answer<O: Observer<EpollKernel>>(
     now: Now,
     request: &VenueRequest,
 ) -> VenueReply {
-    let (symbol, is_halted) = match request {
-        VenueRequest::Halt { symbol } => (symbol, true),
-        VenueRequest::Resume { symbol } => (symbol, false),
+    let (symbol, phase) = match request {
+        VenueRequest::Halt { symbol } => (symbol, Phase::Halted),
+        VenueRequest::Resume { symbol } => (symbol, Phase::Continuous),
+        VenueRequest::Phase { symbol, phase } => match phase_named(phase) {
+            Some(phase) => (symbol, phase),
+            None => {
+                let text = format!("no phase '{phase}'; it is one of {PHASE_NAMES}");
+                return VenueReply::Failed { text };
+            }
+        },
         VenueRequest::Kill { member } => return set_killed(venue, now, member, true),
         VenueRequest::Allow { member } => return set_killed(venue, now, member, false),
         VenueRequest::State => {
@@ -297,7 +332,7 @@ fn answer<O: Observer<EpollKernel>>(
         let all = all.iter().map(|symbol| symbol.as_str()).collect::<Vec<_>>().join(", ");
         return VenueReply::Failed { text: format!("no instrument '{symbol}'; it trades {all}") };
     };
-    match venue.set_halted(now, instrument.id(), is_halted) {
+    match venue.set_phase(now, instrument.id(), phase) {
         Ok(is_new) => VenueReply::Done { is_new },
         Err(error) => VenueReply::Failed { text: error.to_string() },
     }
@@ -393,8 +428,12 @@ fn open(
     config.cancel_on_disconnect = file.cancel_on_disconnect;
     config.reset_on_logon = file.reset_on_logon;
     config.comp_id = file.comp_id()?;
+    let (rules, mistakes) = file.rules(&config.instruments);
+    if !mistakes.is_empty() {
+        return Err(mistakes::error(&mistakes));
+    }
+    (config.members, config.schedule, config.bands) = (rules.members, rules.schedule, rules.bands);
     let listed = file.listed(&config.instruments);
-    config.members = members(&file.members, &listed).0;
     let recordings = Recordings::read(&file.recordings, &listed)?;
     recordings.make_room(&mut config);
     for instrument in &mut settings.instruments {

@@ -39,6 +39,13 @@ pub(super) enum VenueRequest {
         /// Its name.
         symbol: String,
     },
+    /// An instrument comes to a phase.
+    Phase {
+        /// Its name.
+        symbol: String,
+        /// The phase's.
+        phase: String,
+    },
     /// A member's orders are cancelled, and it enters none from now on.
     Kill {
         /// Its CompID.
@@ -192,6 +199,18 @@ pub fn set_venue_halted(name: &str, symbol: &str, is_halted: bool) -> Result<boo
         false => VenueRequest::Resume { symbol },
     };
     done(name, &request)
+}
+
+/// Has the venue of this name, or at this path, bring an instrument to a phase, as its file names
+/// it: `pre-open`, `auction`, `continuous`, `halt`, `closing-auction`, `closed`. It stays there
+/// until the next phase of the schedule. Whether it was not so before.
+///
+/// # Errors
+/// [`RunnerError::Run`] when nobody listens there, does not reply in time, or cannot: it does not
+/// trade the instrument, or knows no such phase.
+pub fn set_venue_phase(name: &str, symbol: &str, phase: &str) -> Result<bool, RunnerError> {
+    let (symbol, phase) = (symbol.to_owned(), phase.to_owned());
+    done(name, &VenueRequest::Phase { symbol, phase })
 }
 
 /// Has the venue of this name, or at this path, stop a member: its orders are cancelled, and it

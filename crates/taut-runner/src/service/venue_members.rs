@@ -5,7 +5,7 @@ use taut_types::{Instrument, Price, Qty};
 use taut_venue::Member;
 
 use crate::mistakes::Mistake;
-use crate::service::pattern::Patterns;
+use crate::service::pattern::instruments_meant;
 use crate::settings::comp_id;
 
 /// New orders and replacements that a member may send in a second, at the most.
@@ -41,15 +41,8 @@ impl MemberKeys {
         let key = |name: &str| format!("members[{at}].{name}");
         let comp_id = comp_id(&key("comp_id"), &self.comp_id);
         let comp_id = comp_id.map_err(|error| mistakes.push(error.into())).ok()?;
-        let instruments = self.instruments.as_ref().map(|texts| {
-            let named = Patterns::new(&key("instruments"), texts, mistakes);
-            let meant: Vec<_> = listed.iter().filter(|(name, _)| named.mean(name)).collect();
-            if meant.is_empty() {
-                let remedy = "names of instruments of this venue, or left out for all of them";
-                mistakes.push(Mistake::new(&key("instruments"), format!("{texts:?}"), remedy));
-            }
-            meant.iter().map(|(_, instrument)| instrument.id()).collect()
-        });
+        let instruments = self.instruments.as_ref();
+        let instruments = instruments_meant(&key("instruments"), instruments, listed, mistakes);
         let rate = self.max_orders_per_second;
         if let Some(rate) = rate.filter(|rate| !(1..=ORDERS_PER_SECOND).contains(rate)) {
             let key = key("max_orders_per_second");

@@ -4,7 +4,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use taut_types::{Instrument, Lots, Price};
-use taut_venue::{BookState, MemberState};
+use taut_venue::{BookState, MemberState, Phase};
+
+use crate::service::venue_phases::phase_name;
 
 /// The books of a venue, in the order of its file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -68,6 +70,28 @@ pub struct VenueBook {
     pub levels_hash: String,
     /// [`BookState::orders_hash`] in hexadecimal digits.
     pub orders_hash: String,
+    /// The phase that it is in: `continuous`, `pre-open`, `auction`, `halt` and so on.
+    pub phase: String,
+    /// What an auction that ended now would come to; nothing where nothing would trade.
+    pub indicative: Option<Indicative>,
+}
+
+/// What an auction that ended now would come to, in decimals.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Indicative {
+    /// The price of all its trades.
+    pub price: String,
+    /// How much would trade.
+    pub quantity: String,
+    /// What would be left of buys at the price; of sells where it is below zero.
+    pub surplus: String,
+}
+
+impl fmt::Display for Indicative {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} x {}, surplus {}", self.quantity, self.price, self.surplus)
+    }
 }
 
 /// The best level of a side, in decimals.
@@ -88,9 +112,16 @@ impl VenueBook {
         change: Option<u64>,
         state: &BookState,
     ) -> Self {
+        let quantity =
+            |lots: Lots| instrument.qty(lots).map_or_else(|_| lots.0.to_string(), |it| it.to_string());
         let best = |(price, lots): (Price, Lots)| Best {
             price: price.to_string(),
-            quantity: instrument.qty(lots).map_or_else(|_| lots.0.to_string(), |it| it.to_string()),
+            quantity: quantity(lots),
+        };
+        let indicative = |(price, lots, surplus): (Price, Lots, i64)| Indicative {
+            price: price.to_string(),
+            quantity: quantity(lots),
+            surplus: quantity(Lots(surplus)),
         };
         Self {
             symbol: name.to_owned(),
@@ -101,6 +132,8 @@ impl VenueBook {
             orders: state.orders,
             levels_hash: format!("{:016x}", state.levels_hash),
             orders_hash: format!("{:016x}", state.orders_hash),
+            phase: phase_name(state.phase).to_owned(),
+            indicative: state.indicative.map(indicative),
         }
     }
 }
@@ -118,7 +151,13 @@ impl fmt::Display for VenueBook {
         write!(f, "{}: {bid} | {offer}, {} levels, ", self.symbol, self.levels)?;
         write!(f, "{} orders, levels {}, ", self.orders, self.levels_hash)?;
         write!(f, "orders {}", self.orders_hash)?;
-        self.change.map_or(Ok(()), |change| write!(f, ", change {change}"))
+        if let Some(change) = self.change {
+            write!(f, ", change {change}")?;
+        }
+        if self.phase != phase_name(Phase::Continuous) {
+            write!(f, ", {}", self.phase)?;
+        }
+        self.indicative.as_ref().map_or(Ok(()), |it| write!(f, ", would trade {it}"))
     }
 }
 

@@ -67,6 +67,8 @@ impl ClientOrders {
         }
         self.holdings.clear();
         for client in 0..take.count()? {
+            // One who holds nothing has a place, too.
+            self.holdings.shrink(ClientId(client));
             for _ in 0..take.count()? {
                 let (place, account) = (take.u32()? as usize, take.option(Take::text)?);
                 let lots = take.i64()?;

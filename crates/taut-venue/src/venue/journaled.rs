@@ -46,14 +46,13 @@ impl<K: Kernel> Venue<K> {
         if let Some(mut image) = journal.image() {
             let why = |why| VenueError::NotTaken { frame: 1, why };
             // The inputs are executed once more under the rules that held for them.
-            let configured = std::mem::take(&mut self.exchange.members);
+            let configured = self.exchange.configured();
             self.exchange.take_image(&mut image).map_err(why)?;
             let clients = self.connections.clients.take_image(&mut image);
             clients.filter(|()| image.0.is_empty()).ok_or_else(|| why(NotTaken::Malformed))?;
             self.welcome_all();
             self.replay(&mut journal, now, &mut recovered)?;
-            let before = std::mem::replace(&mut self.exchange.members, configured);
-            self.exchange.members.take_over(before);
+            self.exchange.go_by(configured);
             self.welcome_all();
         }
         recovered.open_orders = self.exchange.orders.open_count();
@@ -160,8 +159,8 @@ impl<K: Kernel> Venue<K> {
             Input::Print { place, price, lots, aggressor } if is_listed(place) => {
                 self.exchange.print(at, place, (price, lots, aggressor), &mut out)?;
             }
-            Input::Halt { place, is_halted } if is_listed(place) => {
-                self.exchange.set_halted(at, place, is_halted, &mut out)?;
+            Input::Phase { place, phase, scheduled } if is_listed(place) => {
+                self.exchange.set_phase(at, place, (phase, scheduled), &mut out)?;
             }
             Input::Numbers { client, outgoing, incoming } => {
                 out.clients.replay_numbers(client, outgoing, incoming);
@@ -189,6 +188,8 @@ impl<K: Kernel> Venue<K> {
             }
             self.exchange.finish(now, || Input::Leave { client }, &mut out)?;
         }
+        // What was due while nobody ran the venue comes before the flow's first orders.
+        self.exchange.run_phases(now, &mut out)?;
         let owner = Some(FLOW);
         let gone = Command::MassCancel(MassCancel { owner, ..MassCancel::default() });
         let with_books = (0..self.exchange.listings().len())

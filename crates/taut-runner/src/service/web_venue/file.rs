@@ -308,8 +308,10 @@ where
                         VenueRequest::Resume { symbol } => {
                             return self.set_halted(&mut venue, now, &symbol, false);
                         }
-                        VenueRequest::Kill { .. } | VenueRequest::Allow { .. } => {
-                            let text = "members are those of taut's own venue";
+                        VenueRequest::Kill { .. }
+                        | VenueRequest::Allow { .. }
+                        | VenueRequest::Phase { .. } => {
+                            let text = "members and phases are those of taut's own venue";
                             return VenueReply::Failed { text: text.to_owned() };
                         }
                     }
