@@ -10,7 +10,8 @@ use taut_runner::service::{
     BINANCE_VENUE_SAMPLE, BinanceVenueFile, Captive, DERIBIT_VENUE_SAMPLE, DeribitVenueFile,
     RecordingSeen, VENUE_SAMPLE, VenueFile, run_venue_crowd, serve_binance_venue,
     serve_captive_binance, serve_captive_deribit, serve_deribit_venue, serve_venue,
-    set_member_killed, set_venue_halted, set_venue_phase, venue_faults, venue_state,
+    set_member_killed, set_venue_halted, set_venue_phase, stand_by_venue, venue_faults,
+    venue_state,
 };
 
 use taut_report::utc_text;
@@ -48,6 +49,10 @@ pub struct Venue {
     /// there the system's and the venue's instead
     #[arg(long, value_name = "FILE", requires = "captive")]
     trust: Vec<PathBuf>,
+    /// Follow the venue of the same file, which runs in another process, by its journal, and take
+    /// its place when it ends
+    #[arg(long, requires = "config")]
+    standby: bool,
     #[command(flatten)]
     log: LogArguments,
     #[command(subcommand)]
@@ -174,6 +179,7 @@ impl Venue {
             (self.config.is_named(), "--config"),
             (self.fault.is_some(), "--fault"),
             (!self.captive.is_empty(), "--captive"),
+            (self.standby, "--standby"),
             (self.log.is_given(), "--log"),
         ];
         match options.into_iter().find(|(is_given, _)| *is_given) {
@@ -220,6 +226,10 @@ pub fn run(venue: &Venue) -> Result<(), Failure> {
         Some(Verb::File(_)) | None => {}
     }
     match venue.dialect {
+        Dialect::Deribit | Dialect::Binance if venue.standby => {
+            let text = "--standby is for taut's own venue: web venues have no journal";
+            Err(Failure::Usage(text.to_owned()))
+        }
         Dialect::Taut if venue.fault.is_some() => {
             Err(Failure::Usage("--fault goes with `--as deribit` and `--as binance`".to_owned()))
         }
@@ -295,8 +305,12 @@ fn run_own(venue: &Venue) -> Result<(), Failure> {
     }
     let file = VenueFile::read(venue.config.path("venue")?).map_err(failure)?;
     let log = Log::open(&venue.log);
-    serve_venue(&file, |entry| log.write(entry))
-        .map_err(|error| log.failure(&VenueFailed {}, error))
+    let heard = |entry: &Entry| log.write(entry);
+    let served = match venue.standby {
+        false => serve_venue(&file, heard),
+        true => stand_by_venue(&file, heard),
+    };
+    served.map_err(|error| log.failure(&VenueFailed {}, error))
 }
 
 /// What a venue is, and a line for each recording that is a market there.

@@ -151,6 +151,12 @@ impl Housekeeper {
         &self.state
     }
 
+    /// The folder has another name from now on.
+    pub fn moved_to(&mut self, folder: &Path) {
+        folder.clone_into(&mut self.folder);
+        self.times.moved_to(folder);
+    }
+
     /// Ends a recording whose writer is gone: its last segment says so and is cut where its entries
     /// end, and what was made ahead is removed. With a writer that is still there nothing is done.
     ///

@@ -20,6 +20,7 @@
 //! - [`Journal::open`] reads an order journal, checks everything, and gives [`Recovered`].
 //!   [`Journal::begin`] begins a recording in a new folder, [`Journal::record`] one in which the
 //!   orders of a journal stand from there on.
+//! - [`Follower`] reads a journal behind the process that writes it.
 //! - [`Reader`] gives the entries in their order. A time table beside the segments leads to a time
 //!   without reading all before it.
 //!
@@ -88,6 +89,7 @@ mod copy;
 mod entry;
 mod error;
 mod fault;
+mod follow;
 mod header;
 mod home;
 mod housekeeper;
@@ -109,6 +111,7 @@ mod writer;
 pub use copy::{Copied, copy};
 pub use entry::{Asked, Entry, Fill, LOT_VALUE, OrderRecord, VenueId};
 pub use error::{Damage, JournalError, What, segment_name};
+pub use follow::Follower;
 pub use home::{orders_in, read};
 pub use housekeeper::{Housekeeper, Turn};
 pub use journal::Journal;

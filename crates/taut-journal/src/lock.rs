@@ -1,7 +1,7 @@
 //! One writer for a folder.
 
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
-use std::io::{Read, Seek, Write};
+use std::io::{ErrorKind, Read, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
@@ -24,27 +24,49 @@ impl FolderLock {
     /// # Errors
     /// [`JournalError::Locked`] where another process has it; what the system says.
     pub fn take(folder: &Path) -> Result<Self, JournalError> {
-        let make = DirBuilder::new().recursive(true).mode(0o700).create(folder);
-        make.map_err(|error| failed("make the folder", &error))?;
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .open(folder.join(NAME))
-            .map_err(|error| failed("open the lock", &error))?;
+        let mut file = open(folder)?;
         match file.try_lock() {
-            Ok(()) => {}
+            Ok(()) => Self::own(file),
             Err(TryLockError::WouldBlock) => {
-                return Err(JournalError::Locked { process: holder(&mut file) });
+                Err(JournalError::Locked { process: holder(&mut file) })
             }
-            Err(TryLockError::Error(error)) => return Err(failed("lock", &error)),
+            Err(TryLockError::Error(error)) => Err(failed("lock", &error)),
         }
-        let written = file.set_len(0).and_then(|()| writeln!(file, "{}", process_id()));
+    }
+
+    /// The same, once the process that has it ends or lets it go: sleeps until then.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn wait(folder: &Path) -> Result<Self, JournalError> {
+        let file = open(folder)?;
+        loop {
+            match file.lock() {
+                Ok(()) => return Self::own(file),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(failed("lock", &error)),
+            }
+        }
+    }
+
+    /// It is locked: says by whom.
+    fn own(mut file: File) -> Result<Self, JournalError> {
+        let written = file
+            .set_len(0)
+            .and_then(|()| file.rewind())
+            .and_then(|()| writeln!(file, "{}", process_id()));
         written.map_err(|error| failed("write the lock", &error))?;
         Ok(Self { file })
     }
+}
+
+/// The file of a folder's lock; both are made if need be.
+fn open(folder: &Path) -> Result<File, JournalError> {
+    let make = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    make.map_err(|error| failed("make the folder", &error))?;
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).mode(0o600);
+    options.open(folder.join(NAME)).map_err(|error| failed("open the lock", &error))
 }
 
 impl Drop for FolderLock {

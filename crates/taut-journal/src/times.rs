@@ -65,6 +65,13 @@ pub enum TimesFile {
 }
 
 impl TimesFile {
+    /// The journal's folder has another name from now on.
+    pub fn moved_to(&mut self, to: &Path) {
+        if let Self::Due(folder) = self {
+            to.clone_into(folder);
+        }
+    }
+
     /// Appends rows; a table that takes none is given up.
     pub fn append(&mut self, places: impl Iterator<Item = Place>) {
         let words = places.flat_map(Place::to_words);

@@ -399,4 +399,16 @@ messages! {
     "A segment could not be made; the line has the file and the reason. The venue goes on in those \
      that it has, and ends when they are full: what is not written down is not acknowledged."
     "Free room, or mend the disk.";
+
+    "VN-0008" Info VenueStandsBy {}
+    "the standby is level with its venue"
+    "It has executed every input that the venue has written down, and goes on so. When the venue \
+     ends, in whatever way, the standby takes its place."
+    "Nothing.";
+
+    "VN-0009" Notice VenueTookOver {}
+    "the standby has taken the place of its venue"
+    "The venue ended, or was killed. Its orders, positions and sessions go on here, and clients \
+     can connect again; the line says how long that took."
+    "See why the venue ended, and start a standby again.";
 }

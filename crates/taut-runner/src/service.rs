@@ -66,6 +66,7 @@ mod venue_control;
 mod venue_journal;
 mod venue_members;
 mod venue_phases;
+mod venue_standby;
 mod venue_state;
 mod web_venue;
 mod whole_file;
@@ -123,6 +124,7 @@ pub use venue_control::{
 pub use venue_journal::{VenueAcknowledge, VenueJournalKeys};
 pub use venue_members::MemberKeys;
 pub use venue_phases::{BandKeys, ScheduleKeys, TimeOfDay};
+pub use venue_standby::stand_by_venue;
 pub use venue_state::{Best, Indicative, VenueBook, VenueMember, VenueState};
 pub use web_venue::{
     BINANCE_VENUE_SAMPLE, BinanceVenueFile, Captive, DERIBIT_VENUE_SAMPLE, DeribitVenueFile,

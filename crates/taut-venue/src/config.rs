@@ -181,7 +181,8 @@ impl VenueConfig {
             if !member.instruments.iter().flatten().all(|id| is_listed(*id)) {
                 return refuse("members: instruments", "some that are traded here");
             }
-            if member.orders_per_second_max.is_some_and(|it| it == 0 || it > ORDERS_PER_SECOND_MAX) {
+            if member.orders_per_second_max.is_some_and(|it| it == 0 || it > ORDERS_PER_SECOND_MAX)
+            {
                 return refuse("members: orders_per_second_max", "1 to 1000000");
             }
         }

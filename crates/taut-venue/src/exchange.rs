@@ -19,6 +19,7 @@ use taut_io::Kernel;
 use taut_sys::Clock;
 use taut_types::{HalfTicks, Instrument, InstrumentId, Lots, Nanos, OrderId, Price, Side};
 
+use self::image::Configured;
 use crate::clients::ClientIo;
 use crate::config::VenueConfig;
 use crate::counters::VenueCounters;
@@ -62,6 +63,8 @@ pub struct Exchange {
     sequenced: Option<Now>,
     pub(crate) orders: ClientOrders,
     pub(crate) members: Members,
+    /// What the configuration says, while the inputs of a journal are executed.
+    configured: Option<Configured>,
     schedule: Schedule,
     /// When the next phase is due, in UTC.
     phases_due: Nanos,
@@ -94,6 +97,7 @@ impl Exchange {
         listings.set_bands(&config.bands);
         let mut exchange = Self {
             members: Members::new(&config.members, &listings),
+            configured: None,
             schedule: Schedule::new(&config.schedule, &listings),
             phases_due: Nanos::ZERO,
             listings,

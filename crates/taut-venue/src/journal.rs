@@ -10,13 +10,19 @@
 //! The folder has a folder for each start, `epoch-00000001` and so on: a recording
 //! ([`taut_journal::Journal::begin`]) whose first frames are the image of the venue at the start.
 //! The one before is kept until the image of the next is whole.
+//!
+//! A standby ([`crate::Standby`]) reads the same journal behind the venue that writes it, and
+//! executes the same inputs. Whoever has the lock of the folder is the venue: the kernel gives the
+//! lock to the standby when the venue ends, however that ends.
 
 mod bytes;
+mod follower;
 mod input;
 mod recovery;
 mod sequencer;
 
 pub(crate) use bytes::{Put, Take};
+pub use follower::JournalFollower;
 #[cfg(test)]
 pub(crate) use input::IMAGE_END;
 pub(crate) use input::{Input, Told};

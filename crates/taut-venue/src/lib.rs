@@ -73,7 +73,9 @@ pub use book_state::BookState;
 pub use config::VenueConfig;
 pub use counters::VenueCounters;
 pub use error::{NotTaken, VenueError};
-pub use journal::{Acknowledge, JournalKeeper, JournalSettings, Recovered, VenueJournal};
+pub use journal::{
+    Acknowledge, JournalFollower, JournalKeeper, JournalSettings, Recovered, VenueJournal,
+};
 pub use lines::FeedLoss;
 pub use members::{Member, MemberState};
 pub use observer::{FIRST_DOOR_ORDER, FIRST_DOOR_OWNER, Observer};
@@ -82,4 +84,6 @@ pub use pacing::{Flow, Speed};
 pub use phases::{PriceBands, ScheduledPhase};
 pub use taut_engine::{Phase, PostOnly};
 pub use taut_fix::Now;
+pub use taut_journal::FolderLock;
+pub use venue::standby::{Followed, Standby};
 pub use venue::{FeedOutput, Venue, VenueSockets};

@@ -133,7 +133,9 @@ impl Members {
                     known.is_killed = was.is_killed;
                     known.throttle.take_over(&was.throttle);
                 }
-                None if was.is_killed => self.all.push(unlisted(was.comp_id)),
+                None if was.is_killed || !was.is_listed => {
+                    self.all.push(Known { is_killed: was.is_killed, ..unlisted(was.comp_id) });
+                }
                 None => {}
             }
         }
@@ -216,7 +218,8 @@ impl Members {
 
     /// Holds an order against its client's limits.
     pub fn check(&self, client: ClientId, asked: &Asked<'_>) -> Result<(), Refusal> {
-        let known = self.of_clients.get(client.0).copied().flatten().and_then(|at| self.all.get(at));
+        let known =
+            self.of_clients.get(client.0).copied().flatten().and_then(|at| self.all.get(at));
         let Some(known) = known else { return Ok(()) };
         let Asked { place, instrument, lots, price, open_beside } = *asked;
         let (comp_id, symbol) = (known.comp_id, instrument.symbol());
@@ -238,7 +241,8 @@ impl Members {
         if let (Some(max), Some(price)) = (known.notional_max, price)
             && is_worth_more(price, qty, max)
         {
-            let text = format!("{qty} at {price} is more than {max}, the limit of member {comp_id}");
+            let text =
+                format!("{qty} at {price} is more than {max}, the limit of member {comp_id}");
             return Err(exceeds_limit(text));
         }
         Ok(())

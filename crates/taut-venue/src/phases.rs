@@ -129,7 +129,8 @@ impl Schedule {
         let (midnight, time) = split(at);
         let today = self.of(place).rfind(|(at, _)| *at <= time);
         let today = today.map(|(at, phase)| (Nanos(midnight + at), phase));
-        let yesterday = || self.of(place).next_back().map(|(at, phase)| (midnight - DAY + at, phase));
+        let yesterday =
+            || self.of(place).next_back().map(|(at, phase)| (midnight - DAY + at, phase));
         today.or_else(|| yesterday().map(|(at, phase)| (Nanos(at), phase)))
     }
 }

@@ -16,4 +16,5 @@ mod recorded;
 mod rig;
 mod sessions;
 mod simulated;
+mod standby;
 mod stream;

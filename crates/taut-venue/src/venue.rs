@@ -1,6 +1,7 @@
 //! The loop: everything that is due, once, and when to come back.
 
 mod journaled;
+pub mod standby;
 
 use std::sync::Arc;
 
@@ -90,7 +91,8 @@ pub struct Venue<K: Kernel = EpollKernel, O = ()> {
 /// Who is connected. Requests are served between the loop's turns.
 #[derive(Debug)]
 struct Connections {
-    orders: Handle,
+    /// A standby takes no orders.
+    orders: Option<Handle>,
     requests: Option<Handle>,
     clients: Clients,
     streams: Streams,
@@ -135,6 +137,21 @@ impl<K: Kernel> Venue<K> {
         sockets: VenueSockets,
         flow: Flow,
     ) -> Result<Self, VenueError> {
+        let VenueSockets { orders, mut feed, stream } = sockets;
+        let retransmission = feed.retransmission.take();
+        let mut venue = Self::closed(kernel, config, feed, flow)?;
+        venue.listen(orders, retransmission)?;
+        venue.connections.streams = Streams::new(venue.events.io(), stream)?;
+        Ok(venue)
+    }
+
+    /// A venue that takes no orders and no requests yet.
+    fn closed(
+        kernel: K,
+        config: &VenueConfig,
+        feed: FeedOutput,
+        flow: Flow,
+    ) -> Result<Self, VenueError> {
         config.check()?;
         let dictionary = fix44().map_err(VenueError::Dictionary)?;
         let terms = Terms {
@@ -156,8 +173,6 @@ impl<K: Kernel> Venue<K> {
         };
         let mut events = EventLoop::new(kernel, sizes).during("the venue's loop")?;
         let io = events.io();
-        let VenueSockets { orders, feed, stream } = sockets;
-        let orders = io.listen_on(orders, &ADMISSION)?;
         let line_b = feed.incremental_b.map(|socket| io.datagram_on(socket)).transpose()?;
         let lines = Lines::new(
             Channel::new(io.datagram_on(feed.incremental)?, "line A"),
@@ -167,15 +182,11 @@ impl<K: Kernel> Venue<K> {
             config.stream_id,
         );
         let snapshot = Channel::new(io.datagram_on(feed.snapshot)?, "snapshot channel");
-        let requests = feed.retransmission.map(|socket| io.datagram_on(socket)).transpose()?;
-        if let Some(requests) = requests {
-            io.receive(requests)?;
-        }
-        let streams = Streams::new(io, stream)?;
+        let streams = Streams::new(io, None)?;
         let (clients, now) = (Clients::new(terms), Now::default());
         Ok(Self {
             events,
-            connections: Connections { orders, requests, clients, streams, now },
+            connections: Connections { orders: None, requests: None, clients, streams, now },
             exchange: Exchange::new(config, lines, flow)?,
             observer: (),
             snapshots: SnapshotCycle::new(snapshot, config),
@@ -185,6 +196,22 @@ impl<K: Kernel> Venue<K> {
             reset_on_logon: config.reset_on_logon,
             stream_id: config.stream_id,
         })
+    }
+
+    /// Takes orders and requests for packets from now on.
+    fn listen(
+        &mut self,
+        orders: Endpoint<StreamOptions>,
+        retransmission: Option<Endpoint<DatagramOptions>>,
+    ) -> Result<(), VenueError> {
+        let io = self.events.io();
+        self.connections.orders = Some(io.listen_on(orders, &ADMISSION)?);
+        let requests = retransmission.map(|socket| io.datagram_on(socket)).transpose()?;
+        if let Some(requests) = requests {
+            io.receive(requests)?;
+        }
+        self.connections.requests = requests;
+        Ok(())
     }
 
     /// The same venue under the eyes of an observer.
@@ -223,7 +250,7 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
     /// What trades cost from here on, by the number of their instrument: their reports say it as
     /// Commission (12), with who was there first (LastLiquidityInd, 851).
     pub fn set_fees(&mut self, fees: &[FeeRates]) {
-        self.exchange.listings.set_fees(fees);
+        self.exchange.set_fees(fees);
     }
 
     /// Halts an instrument, or has it trade again, and says so on the feed; whether that is new. A
@@ -386,7 +413,7 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
             sessions: self.connections.clients.logged_on,
             session_refusals: self.connections.clients.refused,
             reports: self.connections.clients.reports,
-            order_connections: came_to(Some(self.connections.orders)),
+            order_connections: came_to(self.connections.orders),
             stream_connections: came_to(self.connections.streams.listener()),
             ..self.exchange.counters()
         }
@@ -649,7 +676,7 @@ impl<K: Kernel, O: Observer<K>> Handler<K> for Turn<'_, O> {
                 });
                 return;
             }
-            Completion::Accepted { listener, stream, .. } if listener == *orders => {
+            Completion::Accepted { listener, stream, .. } if Some(listener) == *orders => {
                 let taken = clients.accept(stream, *now);
                 // A stream that broke meanwhile says so itself.
                 let _ = if taken { io.receive(stream) } else { io.close(stream) };

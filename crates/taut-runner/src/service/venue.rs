@@ -11,12 +11,13 @@ use taut_io::{EpollKernel, Kernel};
 use taut_log::Entry;
 use taut_log::messages::{MemberCopiesTold, VenueJournalOpened, VenueListens};
 use taut_sys::{
-    Address, DatagramOptions, Socket, StreamOptions, catch_stop_signals, monotonic, process_id,
-    stop_requests, utc,
+    Address, DatagramOptions, Socket, StreamOptions, SysError, catch_stop_signals, monotonic,
+    process_id, stop_requests, utc,
 };
-use taut_types::{Instrument, Nanos};
+use taut_types::{FeeRates, Instrument, Nanos};
 use taut_venue::{
-    FeedOutput, Member, Observer, Phase, PriceBands, ScheduledPhase, Venue, VenueError, VenueSockets,
+    FeedOutput, Flow, Member, Observer, Phase, PriceBands, ScheduledPhase, Venue, VenueConfig,
+    VenueError, VenueJournal, VenueSockets,
 };
 
 use crate::error::RunnerError;
@@ -242,8 +243,18 @@ impl VenueFile {
 pub fn serve_venue(file: &VenueFile, heard: impl Fn(&Entry)) -> Result<(), RunnerError> {
     file.check()?;
     catch_stop_signals().map_err(|error| RunnerError::run("signals", error))?;
-    let mut control = file.name.as_deref().map(VenueControl::bind).transpose()?;
-    let (venue, orders, keeper) = open(file, &heard)?;
+    let control = file.name.as_deref().map(VenueControl::bind).transpose()?;
+    let opened = file.open(&heard)?;
+    serve(file, opened, control, &heard)
+}
+
+/// Runs a venue that is open until a stop signal comes.
+pub(super) fn serve(
+    file: &VenueFile,
+    Opened { venue, listens_at, keeper }: Opened,
+    mut control: Option<VenueControl>,
+    heard: &impl Fn(&Entry),
+) -> Result<(), RunnerError> {
     let (tell, told) = queue();
     let keys = file.drop_copy.as_ref();
     let copies = keys.map(|keys| keys.open(file.comp_id()?, tell)).transpose()?;
@@ -252,7 +263,7 @@ pub fn serve_venue(file: &VenueFile, heard: impl Fn(&Entry)) -> Result<(), Runne
     let venue = venue.with_observer(copies.unwrap_or_default());
     let mut venue = venue.map_err(|error| RunnerError::Run(format!("the venue: {error}")))?;
     let (name, count) = (&file.comp_id, file.instruments.len());
-    let words = format!("{name}: {count} instruments, orders at {orders}");
+    let words = format!("{name}: {count} instruments, orders at {listens_at}");
     heard(&entry(&VenueListens {}, words));
     let mut manager = Manager::from_environment();
     manager.ready();
@@ -264,7 +275,7 @@ pub fn serve_venue(file: &VenueFile, heard: impl Fn(&Entry)) -> Result<(), Runne
     let instruments = build_instruments(&file.instruments)?;
     let tell_copies =
         || told.try_iter().for_each(|words| heard(&entry(&MemberCopiesTold {}, words)));
-    let (heard, tell_told) = (&heard, &tell_copies);
+    let tell_told = &tell_copies;
     let served = beside_copies(copying, move |is_copying| {
         while stop_requests() == 0 && is_copying() {
             let now = Now { mono: monotonic(), utc: utc() };
@@ -409,79 +420,129 @@ fn beside_copies(
     served.and(copied)
 }
 
-/// The venue, where it takes orders, and who keeps its journal.
-fn open(
-    file: &VenueFile,
-    heard: &impl Fn(&Entry),
-) -> Result<(Venue<EpollKernel>, SocketAddrV4, Option<KeeperThread>), RunnerError> {
-    let journal = file.journal.as_ref().map(|keys| Ok((keys, keys.open()?))).transpose()?;
-    let mut settings = file.settings();
-    let Some(mut simulator) = settings.simulator.clone() else {
-        return Err(RunnerError::Settings("[flow]: missing".to_owned()));
-    };
-    simulator.commands_per_second = file.flow.commands_per_second;
-    // Tells this run's packets from another's; not a secret, so that a clock will do.
-    let stream_id = (utc().0 / 1_000) as u32 ^ process_id().rotate_left(16);
-    let before = journal.as_ref().and_then(|(_, journal)| journal.stream_id());
-    let stream_id = before.unwrap_or(stream_id);
-    let mut config = simulator::config(&settings, &simulator, stream_id)?;
-    config.cancel_on_disconnect = file.cancel_on_disconnect;
-    config.reset_on_logon = file.reset_on_logon;
-    config.comp_id = file.comp_id()?;
-    let (rules, mistakes) = file.rules(&config.instruments);
-    if !mistakes.is_empty() {
-        return Err(mistakes::error(&mistakes));
-    }
-    (config.members, config.schedule, config.bands) = (rules.members, rules.schedule, rules.bands);
-    let listed = file.listed(&config.instruments);
-    let recordings = Recordings::read(&file.recordings, &listed)?;
-    recordings.make_room(&mut config);
-    for instrument in &mut settings.instruments {
-        // A recording is the market itself.
-        if recordings::has(&file.recordings, instrument.venue_name()) {
-            instrument.weight = 0;
+/// A venue, where it takes orders, and who keeps its journal.
+pub(super) struct Opened {
+    pub venue: Venue<EpollKernel>,
+    pub listens_at: SocketAddrV4,
+    pub keeper: Option<KeeperThread>,
+}
+
+/// What a venue is made of, beside its sockets.
+pub(super) struct Parts {
+    pub config: VenueConfig,
+    pub flow: Flow,
+    pub fees: Vec<FeeRates>,
+}
+
+impl Parts {
+    /// Of the file's venue, whose feed has this stream.
+    pub fn of(file: &VenueFile, stream_id: u32) -> Result<Self, RunnerError> {
+        let mut settings = file.settings();
+        let Some(mut simulator) = settings.simulator.clone() else {
+            return Err(RunnerError::Settings("[flow]: missing".to_owned()));
+        };
+        simulator.commands_per_second = file.flow.commands_per_second;
+        let mut config = simulator::config(&settings, &simulator, stream_id)?;
+        config.cancel_on_disconnect = file.cancel_on_disconnect;
+        config.reset_on_logon = file.reset_on_logon;
+        config.comp_id = file.comp_id()?;
+        let (rules, mistakes) = file.rules(&config.instruments);
+        if !mistakes.is_empty() {
+            return Err(mistakes::error(&mistakes));
         }
-    }
-    let at = |key: &str, address: SocketAddrV4| {
-        let key = format!("{key} = {address}");
-        move |error: taut_sys::SysError| {
-            let remedy =
-                if error.is_address_in_use() { "; another program has this address" } else { "" };
-            RunnerError::run(key, format!("{error}{remedy}"))
+        let Rules { members, schedule, bands } = rules;
+        (config.members, config.schedule, config.bands) = (members, schedule, bands);
+        let listed = file.listed(&config.instruments);
+        let recordings = Recordings::read(&file.recordings, &listed)?;
+        recordings.make_room(&mut config);
+        for instrument in &mut settings.instruments {
+            // A recording is the market itself.
+            if recordings::has(&file.recordings, instrument.venue_name()) {
+                instrument.weight = 0;
+            }
         }
-    };
-    let inet = |address: SocketAddrV4| Address::Inet(SocketAddr::V4(address));
-    let orders = Socket::listen(&inet(file.orders), &StreamOptions::default())
-        .map_err(at("orders", file.orders))?;
-    let listens_at = match orders.local_address() {
-        Ok(Address::Inet(SocketAddr::V4(address))) => address,
-        _ => file.orders,
-    };
-    let sender = |key, to| sender_to(to).map_err(at(key, to));
-    let retransmission = file.retransmission.map(|address| {
-        Socket::datagram(&inet(address), &DatagramOptions::default())
-            .map_err(at("retransmission", address))
-    });
-    let line_b = file.incremental_b.map(|to| sender("incremental_b", to));
-    let feed = FeedOutput {
-        incremental: sender("incremental", file.incremental)?.into(),
-        incremental_b: line_b.transpose()?.map(Into::into),
-        snapshot: sender("snapshot", file.snapshot)?.into(),
-        retransmission: retransmission.transpose()?.map(Into::into),
-    };
-    let first = config.instruments.first().copied();
-    let first = first.ok_or_else(|| RunnerError::Settings("[[instruments]]: none".to_owned()))?;
-    let flow = recordings.beside(simulator::flow(&settings, &simulator, first)?);
-    let sockets = VenueSockets { orders: orders.into(), feed, stream: None };
-    let mut venue = Venue::new(&config, sockets, flow)
-        .map_err(|error| RunnerError::Run(format!("the venue: {error}")))?;
-    venue.set_fees(&build_fees(&file.instruments)?);
-    let Some((keys, journal)) = journal else { return Ok((venue, listens_at, None)) };
-    let now = Now { mono: monotonic(), utc: utc() };
-    let taken = venue.with_journal(journal, now).map_err(|error| keys.failed(error))?;
-    let (venue, keeper, recovered) = taken;
-    heard(&entry(&VenueJournalOpened {}, keys.told(&recovered)));
-    Ok((venue, listens_at, Some(KeeperThread::start(keeper))))
+        let first = config.instruments.first().copied();
+        let first =
+            first.ok_or_else(|| RunnerError::Settings("[[instruments]]: none".to_owned()))?;
+        let flow = recordings.beside(simulator::flow(&settings, &simulator, first)?);
+        Ok(Self { config, flow, fees: build_fees(&file.instruments)? })
+    }
+}
+
+/// What a socket at the address of this key has to say, with the remedy.
+fn failed_at(key: &str, address: SocketAddrV4, error: SysError) -> RunnerError {
+    let remedy = if error.is_address_in_use() { "; another program has this address" } else { "" };
+    RunnerError::run(format!("{key} = {address}"), format!("{error}{remedy}"))
+}
+
+const fn inet(address: SocketAddrV4) -> Address {
+    Address::Inet(SocketAddr::V4(address))
+}
+
+impl VenueFile {
+    /// Where clients connect, and where that is.
+    pub(super) fn listen(&self) -> Result<(Socket, SocketAddrV4), RunnerError> {
+        let orders = Socket::listen(&inet(self.orders), &StreamOptions::default())
+            .map_err(|error| failed_at("orders", self.orders, error))?;
+        let listens_at = match orders.local_address() {
+            Ok(Address::Inet(SocketAddr::V4(address))) => address,
+            _ => self.orders,
+        };
+        Ok((orders, listens_at))
+    }
+
+    /// Where packets are asked for again.
+    pub(super) fn requests(&self) -> Result<Option<Socket>, RunnerError> {
+        let bind = |address| {
+            Socket::datagram(&inet(address), &DatagramOptions::default())
+                .map_err(|error| failed_at("retransmission", address, error))
+        };
+        self.retransmission.map(bind).transpose()
+    }
+
+    /// Where its market data goes.
+    pub(super) fn feed(&self) -> Result<FeedOutput, RunnerError> {
+        let sender = |key, to| sender_to(to).map_err(|error| failed_at(key, to, error));
+        let line_b = self.incremental_b.map(|to| sender("incremental_b", to));
+        Ok(FeedOutput {
+            incremental: sender("incremental", self.incremental)?.into(),
+            incremental_b: line_b.transpose()?.map(Into::into),
+            snapshot: sender("snapshot", self.snapshot)?.into(),
+            retransmission: None,
+        })
+    }
+
+    /// The venue, with what its journal holds.
+    fn open(&self, heard: &impl Fn(&Entry)) -> Result<Opened, RunnerError> {
+        let journal = self.journal.as_ref().map(|keys| Ok((keys, keys.open()?))).transpose()?;
+        self.open_with(journal, heard)
+    }
+
+    pub(super) fn open_with(
+        &self,
+        journal: Option<(&VenueJournalKeys, VenueJournal)>,
+        heard: &impl Fn(&Entry),
+    ) -> Result<Opened, RunnerError> {
+        // Tells this run's packets from another's; not a secret, so that a clock will do.
+        let stream_id = (utc().0 / 1_000) as u32 ^ process_id().rotate_left(16);
+        let before = journal.as_ref().and_then(|(_, journal)| journal.stream_id());
+        let Parts { config, flow, fees } = Parts::of(self, before.unwrap_or(stream_id))?;
+        let (orders, listens_at) = self.listen()?;
+        let retransmission = self.requests()?.map(Into::into);
+        let feed = FeedOutput { retransmission, ..self.feed()? };
+        let sockets = VenueSockets { orders: orders.into(), feed, stream: None };
+        let mut venue = Venue::new(&config, sockets, flow)
+            .map_err(|error| RunnerError::Run(format!("the venue: {error}")))?;
+        venue.set_fees(&fees);
+        let Some((keys, journal)) = journal else {
+            return Ok(Opened { venue, listens_at, keeper: None });
+        };
+        let now = Now { mono: monotonic(), utc: utc() };
+        let taken = venue.with_journal(journal, now).map_err(|error| keys.failed(error))?;
+        let (venue, keeper, recovered) = taken;
+        heard(&entry(&VenueJournalOpened {}, keys.told(&recovered)));
+        Ok(Opened { venue, listens_at, keeper: Some(KeeperThread::start(keeper)) })
+    }
 }
 
 #[cfg(test)]

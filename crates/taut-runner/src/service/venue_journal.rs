@@ -59,13 +59,16 @@ impl VenueJournalKeys {
     }
 
     pub(super) fn open(&self) -> Result<VenueJournal, RunnerError> {
+        VenueJournal::open(&self.folder, self.settings()).map_err(|error| self.failed(error))
+    }
+
+    pub(super) fn settings(&self) -> JournalSettings {
         let acknowledge = match self.acknowledge {
             VenueAcknowledge::Memory => Acknowledge::Memory,
             VenueAcknowledge::Disk => Acknowledge::Disk,
         };
         let segment_bytes = (self.segment_mb as usize) << 20;
-        let settings = JournalSettings { segment_bytes, acknowledge };
-        VenueJournal::open(&self.folder, settings).map_err(|error| self.failed(error))
+        JournalSettings { segment_bytes, acknowledge }
     }
 
     /// An error of this journal.

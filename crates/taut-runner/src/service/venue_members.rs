@@ -131,8 +131,7 @@ mod tests {
             let (_, wrong) = read(text);
             assert!(wrong.contains(words), "{text}: {wrong}");
         }
-        let twice =
-            [0; 2].map(|_| MemberKeys { comp_id: "A".to_owned(), ..MemberKeys::default() });
+        let twice = [0; 2].map(|_| MemberKeys { comp_id: "A".to_owned(), ..MemberKeys::default() });
         let wrong = crate::mistakes::error(&members(&twice, &listed).1).to_string();
         assert!(wrong.contains("members[1].comp_id"), "{wrong}");
     }

@@ -124,7 +124,8 @@ pub(super) fn schedule(
     let (mut phases, mut mistakes) = (Vec::new(), Vec::new());
     for (number, ScheduleKeys { at, phase, instruments }) in keys.iter().enumerate() {
         let key = |name: &str| format!("schedule[{number}].{name}");
-        let instruments = instruments_meant(&key("instruments"), instruments.as_ref(), listed, &mut mistakes);
+        let instruments =
+            instruments_meant(&key("instruments"), instruments.as_ref(), listed, &mut mistakes);
         match phase_named(phase) {
             Some(phase) => {
                 let at = Nanos(i64::from(at.seconds) * SECOND);
@@ -144,7 +145,12 @@ pub(super) fn bands(
     let (mut bands, mut mistakes) = (Vec::new(), Vec::new());
     for (number, keys) in keys.iter().enumerate() {
         let key = |name: &str| format!("bands[{number}].{name}");
-        let instruments = instruments_meant(&key("instruments"), keys.instruments.as_ref(), listed, &mut mistakes);
+        let instruments = instruments_meant(
+            &key("instruments"),
+            keys.instruments.as_ref(),
+            listed,
+            &mut mistakes,
+        );
         let mut price = |name: &str, text: Option<&String>| {
             let text = text?;
             let price = Price::parse(text.as_bytes()).ok().filter(|price| price.0 > 0);
@@ -159,7 +165,10 @@ pub(super) fn bands(
         let dynamic = price("dynamic_band", keys.dynamic_band.as_ref());
         if keys.reference_price.is_some() != keys.static_band.is_some() {
             let text = "`reference_price` and `static_band` go together";
-            mistakes.push(Mistake::told(&key("static_band"), format!("{}: {text}", key("static_band"))));
+            mistakes.push(Mistake::told(
+                &key("static_band"),
+                format!("{}: {text}", key("static_band")),
+            ));
         }
         let seconds = keys.halt_seconds;
         if let Some(seconds) = seconds.filter(|it| !(1..=INTERRUPTION_SECONDS).contains(it)) {

@@ -112,8 +112,9 @@ impl VenueBook {
         change: Option<u64>,
         state: &BookState,
     ) -> Self {
-        let quantity =
-            |lots: Lots| instrument.qty(lots).map_or_else(|_| lots.0.to_string(), |it| it.to_string());
+        let quantity = |lots: Lots| {
+            instrument.qty(lots).map_or_else(|_| lots.0.to_string(), |it| it.to_string())
+        };
         let best = |(price, lots): (Price, Lots)| Best {
             price: price.to_string(),
             quantity: quantity(lots),

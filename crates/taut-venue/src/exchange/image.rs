@@ -50,15 +50,20 @@ impl Exchange {
         self.publisher.put_image(put);
     }
 
-    /// What the configuration says of each instrument and of the members, for
-    /// [`go_by`](Self::go_by).
-    pub fn configured(&mut self) -> Configured {
-        let rules = self.listings.all().iter().map(|it| (it.fees, it.bands)).collect();
-        Configured { rules, members: std::mem::take(&mut self.members) }
+    /// What trades cost from here on; where the inputs of a journal are executed, from their end on.
+    pub fn set_fees(&mut self, fees: &[FeeRates]) {
+        match &mut self.configured {
+            None => self.listings.set_fees(fees),
+            Some(Configured { rules, .. }) => {
+                rules.iter_mut().zip(fees).for_each(|(rules, fees)| rules.0 = *fees);
+            }
+        }
     }
 
-    /// From here on this holds: the inputs before were executed under what held for them.
-    pub fn go_by(&mut self, configured: Configured) {
+    /// What the configuration says holds from here on: inputs of a journal were executed under what
+    /// held for them.
+    pub fn go_by_configured(&mut self) {
+        let Some(configured) = self.configured.take() else { return };
         let Configured { rules, members } = configured;
         for (place, (fees, bands)) in rules.into_iter().enumerate() {
             let listing = self.listings.at_mut(place);
@@ -81,9 +86,13 @@ impl Exchange {
         self.phases_due = Nanos::ZERO;
     }
 
-    /// Reads it in the place of what is there. Instruments that were not there before come behind
-    /// those that were.
+    /// Reads it in the place of what is there, with the rules that held. Instruments that were not
+    /// there before come behind those that were. What the configuration says waits for
+    /// [`go_by_configured`](Self::go_by_configured).
     pub fn take_image(&mut self, take: &mut Take<'_>) -> Result<(), NotTaken> {
+        let rules = self.listings.all().iter().map(|it| (it.fees, it.bands)).collect();
+        let members = std::mem::take(&mut self.members);
+        self.configured = Some(Configured { rules, members });
         let was = take.count().ok_or(NotTaken::Malformed)?;
         if was > self.listings.all().len() {
             return Err(NotTaken::Instruments);

@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use taut_journal::{
-    Damage, Durability, FolderLock, Journal, JournalError, Reader, Settings, What, segment_name,
+    Damage, Durability, FolderLock, Housekeeper, Journal, JournalError, Reader, Settings, What,
+    Writer, segment_name, writing_process,
 };
-use taut_sys::SysError;
+use taut_sys::{SysError, process_id};
 use taut_types::Nanos;
 
 use super::bytes::{Put, Take};
@@ -14,6 +15,8 @@ use super::sequencer::{JournalKeeper, Sequencer};
 
 /// A part of an image: a small part of a segment.
 const PART_BYTES: usize = 16 << 10;
+/// How folders of standbys begin.
+const STANDBY: &str = "standby-";
 
 /// How a venue's journal is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +79,18 @@ impl VenueJournal {
     /// Another process has it; a file cannot be read, or has damage that no power cut makes, with
     /// its place.
     pub fn open(folder: &Path, settings: JournalSettings) -> Result<Self, JournalError> {
-        let lock = FolderLock::take(folder)?;
+        Self::open_locked(folder, settings, FolderLock::take(folder)?)
+    }
+
+    /// The same by whoever has the folder's lock.
+    ///
+    /// # Errors
+    /// As [`VenueJournal::open`].
+    pub fn open_locked(
+        folder: &Path,
+        settings: JournalSettings,
+        lock: FolderLock,
+    ) -> Result<Self, JournalError> {
         let mut epochs = epochs(folder)?;
         epochs.sort_unstable();
         let folder = folder.to_owned();
@@ -128,19 +142,58 @@ impl VenueJournal {
         image: &Put,
     ) -> Result<(Sequencer, JournalKeeper), JournalError> {
         self.inputs = None;
-        let next = self.epoch + 1;
-        let folder = epoch_folder(&self.folder, next);
+        let folder = epoch_folder(&self.folder, self.epoch + 1);
         // What a start that was killed at once has left.
         let _ = std::fs::remove_dir_all(&folder);
-        let durability = match self.settings.acknowledge {
+        let made = MadeAhead::make(&folder, self.settings)?;
+        let at = At { folder: &self.folder, epoch: self.epoch + 1, lock: self._lock };
+        made.begin(at, now, stream_id, image)
+    }
+}
+
+/// Where a start's journal is.
+pub(super) struct At<'f> {
+    /// The folder of all.
+    pub folder: &'f Path,
+    pub epoch: u32,
+    pub lock: FolderLock,
+}
+
+/// A start's journal with nothing in it: its segments take some 100 ms.
+#[derive(Debug)]
+pub(super) struct MadeAhead {
+    writer: Writer,
+    keeper: Housekeeper,
+    durability: Durability,
+}
+
+impl MadeAhead {
+    pub fn make(folder: &Path, settings: JournalSettings) -> Result<Self, JournalError> {
+        let durability = match settings.acknowledge {
             Acknowledge::Memory => Durability::Async,
             Acknowledge::Disk => Durability::Sync,
         };
-        let segment_bytes = self.settings.segment_bytes;
+        let segment_bytes = settings.segment_bytes;
         let settings = Settings { segment_bytes, durability, ..Settings::of_recording() };
-        let Journal { mut writer, housekeeper: mut keeper, .. } =
-            Journal::begin(&folder, settings, None)?;
-        keeper.turn()?;
+        let Journal { writer, mut housekeeper, .. } = Journal::begin(folder, settings, None)?;
+        housekeeper.turn()?;
+        Ok(Self { writer, keeper: housekeeper, durability })
+    }
+
+    /// Its folder has another name from now on.
+    pub fn moved_to(&mut self, folder: &Path) {
+        self.keeper.moved_to(folder);
+    }
+
+    /// Begins it with an image of what the venue has come to.
+    pub fn begin(
+        self,
+        At { folder, epoch, lock }: At<'_>,
+        now: Nanos,
+        stream_id: u32,
+        image: &Put,
+    ) -> Result<(Sequencer, JournalKeeper), JournalError> {
+        let Self { mut writer, mut keeper, durability } = self;
         let mut append = |kind: u16, bytes: &[u8]| match writer.record(kind, now, bytes) {
             Err(JournalError::Full { .. }) => {
                 keeper.turn()?;
@@ -157,20 +210,36 @@ impl VenueJournal {
         writer.commit()?;
         keeper.turn()?;
         // The start before stays, for who wants to look; those before it are not needed.
-        let old = epochs(&self.folder)?;
-        let old = old.into_iter().filter(|epoch| *epoch != next && *epoch != self.epoch);
-        let old = old.map(|epoch| epoch_folder(&self.folder, epoch)).collect();
-        let keeper = JournalKeeper { keeper, old, lock: self._lock };
+        let old = epochs(folder)?.into_iter().filter(|it| *it != epoch && *it + 1 != epoch);
+        let old = old.map(|epoch| epoch_folder(folder, epoch)).chain(deserted(folder)).collect();
+        let keeper = JournalKeeper { keeper, old, lock };
         Ok((Sequencer::new(writer, durability), keeper))
     }
 }
 
-fn epoch_folder(folder: &Path, epoch: u32) -> PathBuf {
+/// Where the standby of this process makes its journal ahead.
+pub(super) fn standby_folder(folder: &Path) -> PathBuf {
+    folder.join(format!("{STANDBY}{}", process_id()))
+}
+
+/// What standbys that are gone have made ahead.
+fn deserted(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let of_standbys = entries.filter(|it| it.file_name().to_str().is_some_and(is_of_a_standby));
+    let folders = of_standbys.map(|entry| entry.path());
+    folders.filter(|folder| writing_process(folder).is_none()).collect()
+}
+
+fn is_of_a_standby(name: &str) -> bool {
+    name.starts_with(STANDBY)
+}
+
+pub(super) fn epoch_folder(folder: &Path, epoch: u32) -> PathBuf {
     folder.join(format!("epoch-{epoch:08}"))
 }
 
 /// The starts that have a folder.
-fn epochs(folder: &Path) -> Result<Vec<u32>, JournalError> {
+pub(super) fn epochs(folder: &Path) -> Result<Vec<u32>, JournalError> {
     let failed = |error: &std::io::Error| {
         let errno = error.raw_os_error().unwrap_or(0);
         JournalError::Folder(SysError::from_errno("read the folder", errno))

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use taut_fix::{
-    ExecType, MassCancelType, MassStatusType, MemoryStore, OrderCancelReplaceRequest,
+    CompId, ExecType, MassCancelType, MassStatusType, MemoryStore, OrderCancelReplaceRequest,
     OrderMassCancelRequest, OrderMassStatusRequest, Session,
 };
 use taut_testkit::{Draw, for_each_seed};
@@ -16,17 +16,28 @@ use crate::tests::client::{Answer, Client, cancel, limit, market};
 use crate::tests::consumer::{order_consumer, order_hash};
 use crate::tests::many::{Listener, compare, crowd, many};
 use crate::tests::rig::{Rig, UTC, config, drain, instrument, text};
-use crate::{Flow, Now, Venue, VenueConfig};
+use crate::{Flow, Now, Phase, Venue, VenueConfig};
 
-const START: Now = Now { mono: Nanos::from_secs(1_000), utc: UTC };
+/// Most of the time orders trade.
+const PHASES: [Phase; 7] = [
+    Phase::Continuous,
+    Phase::Continuous,
+    Phase::PreOpen,
+    Phase::OpeningAuction,
+    Phase::Halted,
+    Phase::ClosingAuction,
+    Phase::Closed,
+];
+
+pub(super) const START: Now = Now { mono: Nanos::from_secs(1_000), utc: UTC };
 
 /// Orders stay, so that a venue that goes on is what it was.
-fn lasting() -> VenueConfig {
+pub(super) fn lasting() -> VenueConfig {
     VenueConfig { cancel_on_disconnect: false, ..config() }
 }
 
 /// All that the exchange has come to.
-fn image(venue: &mut Venue) -> Vec<u8> {
+pub(super) fn image(venue: &mut Venue) -> Vec<u8> {
     let mut put = Put::default();
     venue.put_exchange(&mut put);
     put.0
@@ -40,7 +51,7 @@ fn terms(id: u64) -> (Side, i64, String) {
 }
 
 /// A request of whatever kind.
-fn ask(random: &mut impl Draw, client: &mut Client, now: Now, next_id: &mut u64) {
+pub(super) fn ask(random: &mut impl Draw, client: &mut Client, now: Now, next_id: &mut u64) {
     let id = *next_id;
     *next_id += 1;
     let (side, qty, price) = terms(id);
@@ -99,7 +110,7 @@ fn has_type(answer: &Answer, exec_type: ExecType) -> bool {
 }
 
 /// What a client has been told, without the numbers of questions: each ExecID once.
-fn executions(client: &Client) -> BTreeMap<u64, Answer> {
+pub(super) fn executions(client: &Client) -> BTreeMap<u64, Answer> {
     let reports = client.reports.iter().filter(|it| matches!(it, Answer::Report(_)));
     let told = client.exec_ids.iter().zip(reports).filter(|(id, _)| **id > 0);
     told.map(|(id, report)| (*id, *report)).collect()
@@ -137,9 +148,13 @@ fn a_killed_venue_goes_on_as_if_it_had_not_been() {
                 let which = random.below(2) as usize;
                 ask(&mut random, &mut clients[which], rig.now, &mut id);
                 if random.below(20) == 0 {
-                    let is_halted = random.below(2) == 0;
-                    let halted = rig.venue.set_halted(rig.now, InstrumentId(1), is_halted);
-                    halted.expect("it is listed");
+                    let phase = random.pick(&PHASES);
+                    rig.venue.set_phase(rig.now, InstrumentId(1), phase).expect("it is listed");
+                }
+                if random.below(40) == 0 {
+                    let member = CompId::new(names[which].as_bytes()).expect("a name");
+                    let is_killed = random.below(2) == 0;
+                    rig.venue.set_killed(rig.now, member, is_killed).expect("it was here");
                 }
                 rig.advance(Nanos::from_micros(100));
                 // Some are served together.

@@ -282,7 +282,9 @@ fn bands_and_schedules_that_cannot_be_are_refused() {
     assert!(check(with(PriceBands { instrument: InstrumentId(9), ..fine })).contains("traded"));
     assert!(check(with(bands(Some(("2", "1")), "1", None))).contains("limits"));
     assert!(check(with(bands(None, "0", None))).contains("dynamic"));
-    assert!(check(with(PriceBands { dynamic: None, ..bands(None, "1", Some(1)) })).contains("inter"));
+    assert!(
+        check(with(PriceBands { dynamic: None, ..bands(None, "1", Some(1)) })).contains("inter")
+    );
     let at = |at: Nanos| {
         let phase = ScheduledPhase { instruments: None, at, phase: Phase::Closed };
         VenueConfig { schedule: vec![phase], ..config() }

@@ -11,8 +11,8 @@ use taut_types::{HalfTicks, Instrument, InstrumentId, Nanos, OrderId, Price, Qty
 use crate::flow::{SyntheticConfig, SyntheticFlow};
 use crate::tests::client::Client;
 use crate::{
-    Acknowledge, FeedOutput, Flow, JournalKeeper, JournalSettings, Now, Recovered, Venue,
-    VenueConfig, VenueJournal, VenueSockets,
+    Acknowledge, FeedOutput, Flow, FolderLock, JournalFollower, JournalKeeper, JournalSettings,
+    Now, Recovered, Standby, Venue, VenueConfig, VenueJournal, VenueSockets,
 };
 
 /// Any day will do: venue and clients share it.
@@ -73,6 +73,10 @@ fn channel(receiver: Option<Socket>) -> (Socket, Socket) {
     let peer = receiver.local_address().expect("address").inet();
     let options = DatagramOptions { peer, ..DatagramOptions::default() };
     (Socket::datagram(&ANY_PORT, &options).expect("bind"), receiver)
+}
+
+const fn small_segments(acknowledge: Acknowledge) -> JournalSettings {
+    JournalSettings { segment_bytes: 1 << 18, acknowledge }
 }
 
 impl Rig {
@@ -146,8 +150,7 @@ impl Rig {
         (now, receivers): (Now, [Option<Socket>; 3]),
         acknowledge: Acknowledge,
     ) -> (Self, Recovered) {
-        let settings = JournalSettings { segment_bytes: 1 << 18, acknowledge };
-        let journal = VenueJournal::open(folder, settings).expect("a journal");
+        let journal = VenueJournal::open(folder, small_segments(acknowledge)).expect("a journal");
         let stream_id = journal.stream_id().unwrap_or(config.stream_id);
         let config = VenueConfig { stream_id, reset_on_logon: false, ..config.clone() };
         let Self { venue, incremental, line_b, snapshot, orders_at, requests_at, .. } =
@@ -157,6 +160,39 @@ impl Rig {
         let rig =
             Self { venue, now, incremental, line_b, snapshot, orders_at, requests_at, keeper };
         (rig, recovered)
+    }
+
+    /// A standby of this venue, whose feed has the same receivers.
+    pub fn standby(&self, config: &VenueConfig, flow: Flow, folder: &Path) -> Standby {
+        let follower = JournalFollower::open(folder, small_segments(Acknowledge::Memory));
+        let follower = follower.expect("a folder").expect("a journal");
+        let stream_id = follower.stream_id().expect("an image");
+        let config = VenueConfig { stream_id, reset_on_logon: false, ..config.clone() };
+        let to = |receiver: &Socket| {
+            let peer = receiver.local_address().expect("address").inet();
+            let options = DatagramOptions { peer, ..DatagramOptions::default() };
+            Socket::datagram(&ANY_PORT, &options).expect("bind").into()
+        };
+        let feed = FeedOutput {
+            incremental: to(&self.incremental),
+            incremental_b: Some(to(&self.line_b)),
+            retransmission: None,
+            snapshot: to(&self.snapshot),
+        };
+        Standby::new(&config, feed, flow, follower).expect("a standby")
+    }
+
+    /// The venue is killed, and its standby takes its place.
+    pub fn killed(self, standby: Standby, folder: &Path) -> (Self, Recovered) {
+        let Self { venue, now, keeper, orders_at, requests_at, .. } = self;
+        drop((venue, keeper));
+        let lock = FolderLock::take(folder).expect("nobody has it any more");
+        let orders = Socket::listen(&orders_at, &StreamOptions::default()).expect("its port");
+        let requests = Socket::datagram(&requests_at, &DatagramOptions::default());
+        let requests = Some(requests.expect("its port").into());
+        let taken = standby.take_over(lock, orders.into(), requests, now);
+        let (venue, keeper, recovered) = taken.expect("the venue");
+        (Self { venue, keeper: Some(keeper), ..self }, recovered)
     }
 
     /// A venue without a flow: its book is empty.

@@ -3,6 +3,8 @@
 use taut_engine::{Command, MassCancel};
 use taut_fix::{FieldIndex, Now};
 use taut_io::Kernel;
+use taut_journal::{Frame, JournalError};
+use taut_types::Nanos;
 
 use super::{Venue, answer};
 use crate::clients::ClientIo;
@@ -10,10 +12,10 @@ use crate::connection::Request;
 use crate::error::{NotTaken, VenueError};
 use crate::exchange::FLOW;
 use crate::identity::ClientId;
-use crate::journal::{Input, JournalKeeper, Put, Recovered, Told, VenueJournal};
+use crate::journal::{Input, JournalKeeper, Put, Recovered, Sequencer, Take, Told, VenueJournal};
 
 /// Fields of a message.
-const FIELDS_MAX: usize = 128;
+pub(super) const FIELDS_MAX: usize = 128;
 
 impl<K: Kernel> Venue<K> {
     /// The same venue with a journal. It is what it was when the journal ended: books, orders,
@@ -43,29 +45,49 @@ impl<K: Kernel> Venue<K> {
             return Err(VenueError::Config { setting, remedy });
         }
         let mut recovered = Recovered { starts: journal.starts(), ..Recovered::default() };
-        if let Some(mut image) = journal.image() {
-            let why = |why| VenueError::NotTaken { frame: 1, why };
-            // The inputs are executed once more under the rules that held for them.
-            let configured = self.exchange.configured();
-            self.exchange.take_image(&mut image).map_err(why)?;
-            let clients = self.connections.clients.take_image(&mut image);
-            clients.filter(|()| image.0.is_empty()).ok_or_else(|| why(NotTaken::Malformed))?;
-            self.welcome_all();
+        if let Some(image) = journal.image() {
+            self.take_image(image)?;
             self.replay(&mut journal, now, &mut recovered)?;
-            self.exchange.go_by(configured);
-            self.welcome_all();
         }
+        let begin = |at, stream_id, image: &Put| journal.begin(at, stream_id, image);
+        let keeper = self.go_on(now, &mut recovered, begin)?;
+        Ok((self, keeper, recovered))
+    }
+
+    /// What the venue before this one had come to when its journal began.
+    pub(super) fn take_image(&mut self, mut image: Take<'_>) -> Result<(), VenueError> {
+        let why = |why| VenueError::NotTaken { frame: 1, why };
+        self.exchange.take_image(&mut image).map_err(why)?;
+        let clients = self.connections.clients.take_image(&mut image);
+        clients.filter(|()| image.0.is_empty()).ok_or_else(|| why(NotTaken::Malformed))?;
+        self.welcome_all();
+        Ok(())
+    }
+
+    /// Begins a journal with what it has come to, and is the venue from then on.
+    pub(super) fn go_on(
+        &mut self,
+        now: Now,
+        recovered: &mut Recovered,
+        begin: impl FnOnce(Nanos, u32, &Put) -> Result<(Sequencer, JournalKeeper), JournalError>,
+    ) -> Result<JournalKeeper, VenueError> {
+        if recovered.starts > 0 && !recovered.was_stopped {
+            self.connections.clients.skip_reserved();
+        }
+        self.exchange.publisher.lines.is_muted = false;
+        self.exchange.go_by_configured();
+        self.welcome_all();
         recovered.open_orders = self.exchange.orders.open_count();
         recovered.clients = self.connections.clients.known();
         let mut image = Put::default();
         self.put_image(&mut image);
-        let begun = journal.begin(now.mono, self.stream_id, &image);
+        let begun = begin(now.mono, self.stream_id, &image);
         let (sequencer, keeper) = begun.map_err(VenueError::Journal)?;
         self.connections.clients.sequence_with(sequencer);
         if recovered.starts > 0 {
             self.begin_again(now)?;
         }
-        Ok((self, keeper, recovered))
+        Ok(keeper)
     }
 
     /// Clients that were here are known to the members.
@@ -99,20 +121,26 @@ impl<K: Kernel> Venue<K> {
         while let Some(reader) = journal.inputs()
             && let Some(frame) = reader.next_frame().map_err(VenueError::Journal)?
         {
-            let malformed =
-                VenueError::NotTaken { frame: frame.sequence, why: NotTaken::Malformed };
-            let read = Input::decode(frame.kind, frame.bytes, &mut told);
-            let (input, utc, message) = read.ok_or(malformed)?;
-            recovered.was_stopped = input == Input::Stopped;
-            recovered.inputs += 1;
-            let at = Now { mono: now.mono, utc };
-            self.once_more(at, &input, &told, message, &mut index)?.ok_or(malformed)?;
+            self.once_more_of(frame, now, (&mut told, &mut index), recovered)?;
         }
-        if !recovered.was_stopped {
-            self.connections.clients.skip_reserved();
-        }
-        self.exchange.publisher.lines.is_muted = false;
         Ok(())
+    }
+
+    /// Executes the input of a frame.
+    pub(super) fn once_more_of(
+        &mut self,
+        frame: Frame<'_>,
+        now: Now,
+        (told, index): (&mut Vec<Told>, &mut FieldIndex),
+        recovered: &mut Recovered,
+    ) -> Result<(), VenueError> {
+        let malformed = VenueError::NotTaken { frame: frame.sequence, why: NotTaken::Malformed };
+        let read = Input::decode(frame.kind, frame.bytes, told);
+        let (input, utc, message) = read.ok_or(malformed)?;
+        recovered.was_stopped = input == Input::Stopped;
+        recovered.inputs += 1;
+        let at = Now { mono: now.mono, utc };
+        self.once_more(at, &input, told, message, index)?.ok_or(malformed)
     }
 
     /// Executes an input of a journal; nothing where it makes no sense.

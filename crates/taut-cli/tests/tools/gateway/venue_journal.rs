@@ -44,3 +44,52 @@ fn a_venue_that_is_killed_knows_every_order_and_trade_that_it_acknowledged() {
     venue.kill();
     drop((gateway, strategy));
 }
+
+/// A standby of this world's venue that has executed all that the venue has.
+fn start_standby(world: &World) -> Process {
+    let file = world.path("venue.toml");
+    let mut standby = Process::start(taut().args(["venue", "--standby", "--config"]).arg(&file));
+    standby.stderr_line("a standby", |line| line.contains("level with the venue").then_some(()));
+    standby
+}
+
+/// How long after the venue's end it took over.
+fn took_over(standby: &mut Process) -> u64 {
+    standby.stderr_line("a standby that took over", |line| {
+        let (us, _) = line.split_once("took over ")?.1.split_once(" us after")?;
+        us.parse().ok()
+    })
+}
+
+#[test]
+fn a_standby_takes_the_place_of_a_venue_that_is_killed_or_stops() {
+    let world = World::new();
+    let mut venue = world.start_venue_with(JOURNAL);
+    let mut standby = start_standby(&world);
+    let gateway = world.start_gateway_with("[session]\nrequest_timeout_ms = 2000\n");
+    let strategy = world.start_strategy("first");
+    world.until_orders("orders", 50);
+    for kill in 0..kills() {
+        venue.kill();
+        let us = took_over(&mut standby);
+        println!("took over within {us} us");
+        venue = std::mem::replace(&mut standby, start_standby(&world));
+        world.until_orders(&format!("orders behind kill {kill}"), 20);
+        let status = world.status();
+        let differences = status["position_differences"].as_array().map(Vec::len);
+        assert_eq!(differences, Some(0), "kill {kill}: {status}");
+    }
+    interrupt(&venue);
+    assert_eq!(venue.end().code(), Some(0));
+    took_over(&mut standby);
+    world.until_orders("orders behind a stop in order", 20);
+    assert_eq!(world.count("position_differences"), 0);
+    assert!(world.count("fills") > 0, "nothing traded");
+    drop((gateway, strategy));
+    // A standby ends at once, and the venue does not mind.
+    let mut second = start_standby(&world);
+    interrupt(&second);
+    assert_eq!(second.end().code(), Some(0));
+    interrupt(&standby);
+    assert_eq!(standby.end().code(), Some(0));
+}
