@@ -8,10 +8,11 @@ use taut_market_data::feed::RetransmitConfig;
 use taut_market_data::native::PACKET_BYTES_MAX;
 use taut_types::{Instrument, InstrumentId, Nanos, Price};
 
+use crate::bands::PriceBands;
 use crate::error::VenueError;
 use crate::lines::FeedLoss;
 use crate::members::{Member, ORDERS_PER_SECOND_MAX};
-use crate::phases::{DAY, PriceBands, ScheduledPhase};
+use crate::phases::{DAY, ScheduledPhase};
 
 /// Sources of an observer, unless it is told otherwise.
 pub(crate) const OBSERVED: usize = 8;

@@ -17,9 +17,11 @@ use taut_fix::{
 };
 use taut_io::Kernel;
 use taut_sys::Clock;
-use taut_types::{HalfTicks, Instrument, InstrumentId, Lots, Nanos, OrderId, Price, Side};
+use taut_types::{
+    FeeRates, HalfTicks, Instrument, InstrumentId, Lots, Nanos, OrderId, Price, Side,
+};
 
-use self::image::Configured;
+use crate::bands::Bands;
 use crate::clients::ClientIo;
 use crate::config::VenueConfig;
 use crate::counters::VenueCounters;
@@ -75,6 +77,13 @@ pub struct Exchange {
     pub player: FlowPlayer,
     clock: Option<Clock>,
     pub(crate) counters: VenueCounters,
+}
+
+/// What the configuration says that may differ from one start to the next.
+#[derive(Debug)]
+struct Configured {
+    rules: Vec<(FeeRates, Bands)>,
+    members: Members,
 }
 
 /// A command of an input that was executed.

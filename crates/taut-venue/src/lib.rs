@@ -36,6 +36,7 @@
 #![forbid(unsafe_code)]
 
 mod amend;
+mod bands;
 mod book_state;
 mod channel;
 mod clients;
@@ -69,6 +70,7 @@ mod venue;
 #[cfg(test)]
 mod tests;
 
+pub use bands::PriceBands;
 pub use book_state::BookState;
 pub use config::VenueConfig;
 pub use counters::VenueCounters;
@@ -81,7 +83,7 @@ pub use members::{Member, MemberState};
 pub use observer::{FIRST_DOOR_ORDER, FIRST_DOOR_OWNER, Observer};
 pub use orders::SESSIONS_MAX;
 pub use pacing::{Flow, Speed};
-pub use phases::{PriceBands, ScheduledPhase};
+pub use phases::ScheduledPhase;
 pub use taut_engine::{Phase, PostOnly};
 pub use taut_fix::Now;
 pub use taut_journal::FolderLock;

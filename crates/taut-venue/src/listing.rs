@@ -4,7 +4,7 @@ use taut_engine::Phase;
 use taut_fix::{Charges, Liquidity, ShortText};
 use taut_types::{FeeRates, Instrument, InstrumentId, Lots, Nanos, Price};
 
-use crate::phases::{Bands, PriceBands};
+use crate::bands::{Bands, PriceBands};
 
 /// An instrument, with its symbol as FIX writes it.
 #[derive(Clone, Copy, Debug)]

@@ -9,11 +9,11 @@ use taut_market_data::{
 };
 use taut_types::{Instrument, Lots, Nanos, OrderId, Price, SequenceNumber, Side};
 
+use crate::bands::status_of;
 use crate::error::VenueError;
 use crate::ids::ById;
 use crate::journal::{Put, Take};
 use crate::lines::Lines;
-use crate::phases::status_of;
 
 /// What the engine does, as transactions on the lines.
 #[derive(Debug)]

@@ -12,11 +12,11 @@ use taut_market_data::native::{InstrumentDefinition, SnapshotWriter};
 use taut_market_data::{BookOrder, LevelPlace, LevelUpdate};
 use taut_types::{HalfTicks, Instrument, Nanos, Price, SequenceNumber, Side};
 
+use crate::bands::status_of;
 use crate::channel::Channel;
 use crate::config::VenueConfig;
 use crate::error::VenueError;
 use crate::listing::Listing;
-use crate::phases::status_of;
 
 /// The cycle and where it stands.
 #[derive(Debug)]

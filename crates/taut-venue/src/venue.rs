@@ -292,9 +292,9 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
         Ok(is_new)
     }
 
-    /// Stops a member, or has it trade again; whether that is new. The orders of one that is stopped
-    /// are cancelled, and new ones and replacements are refused: it may stay connected, and hears
-    /// why. It is stopped until it is allowed again, also behind a restart.
+    /// Stops a member, or has it trade again; whether that is new. The orders of one that is
+    /// stopped are cancelled, and new ones and replacements are refused: it may stay connected, and
+    /// hears why. It is stopped until it is allowed again, also behind a restart.
     ///
     /// # Errors
     /// [`VenueError::Config`] when nobody of this CompID is a member or was here; when a socket of

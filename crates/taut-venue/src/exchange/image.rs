@@ -5,19 +5,12 @@ use taut_engine::{Engine, EngineConfig, Phase};
 use taut_fix::ShortText;
 use taut_types::{FeeRates, Instrument, Nanos, Price};
 
-use super::{Exchange, rules_of};
+use super::{Configured, Exchange, rules_of};
+use crate::bands::Bands;
 use crate::error::NotTaken;
 use crate::journal::{Put, Take};
 use crate::listing::Listing;
 use crate::members::Members;
-use crate::phases::Bands;
-
-/// What an exchange's configuration says that may differ from one start to the next.
-#[derive(Debug)]
-pub struct Configured {
-    rules: Vec<(FeeRates, Bands)>,
-    members: Members,
-}
 
 /// By which instruments are told apart.
 type Identity = (u32, ShortText, i64, i64, u8);
@@ -50,7 +43,7 @@ impl Exchange {
         self.publisher.put_image(put);
     }
 
-    /// What trades cost from here on; where the inputs of a journal are executed, from their end on.
+    /// What trades cost from here on; where inputs of a journal are executed, from their end on.
     pub fn set_fees(&mut self, fees: &[FeeRates]) {
         match &mut self.configured {
             None => self.listings.set_fees(fees),

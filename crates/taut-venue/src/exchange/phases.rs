@@ -44,7 +44,7 @@ impl Exchange {
     }
 
     /// Carries out what is due: phases of the schedule, in their order, and the ends of
-    /// interruptions. Whether there was any. One that was missed, because nobody ran the venue then,
+    /// interruptions. Whether there was any. One that was missed, because nobody ran the venue,
     /// is carried out when it runs again, up to a day late.
     #[inline]
     pub(crate) fn run_phases(
