@@ -8,7 +8,7 @@ use taut_log::Entry;
 use taut_log::messages::VenueFailed;
 use taut_runner::service::{
     BINANCE_VENUE_SAMPLE, BinanceVenueFile, Captive, DERIBIT_VENUE_SAMPLE, DeribitVenueFile,
-    RecordingSeen, VENUE_SAMPLE, VenueFile, run_venue_crowd, serve_binance_venue,
+    RecordingSeen, VENUE_SAMPLE, VenueFile, bust_venue_trade, run_venue_crowd, serve_binance_venue,
     serve_captive_binance, serve_captive_deribit, serve_deribit_venue, serve_venue,
     set_member_killed, set_venue_halted, set_venue_phase, stand_by_venue, venue_faults,
     venue_state,
@@ -102,6 +102,13 @@ enum Verb {
     Kill(OfMember),
     /// Have it enter orders again
     Allow(OfMember),
+    /// Take back a trade of a venue that runs: both sides hear it, and hold what they held before
+    Bust {
+        /// The venue: `name` in its file, or the path of its socket
+        name: String,
+        /// ExecID (17) of one of the trade's reports
+        exec_id: u64,
+    },
 }
 
 /// What a crowd does.
@@ -223,6 +230,7 @@ pub fn run(venue: &Venue) -> Result<(), Failure> {
         Some(Verb::Phase { of, phase }) => return set_phase(of, *phase),
         Some(Verb::Kill(of)) => return set_killed(of, true),
         Some(Verb::Allow(of)) => return set_killed(of, false),
+        Some(Verb::Bust { name, exec_id }) => return bust(name, *exec_id),
         Some(Verb::File(_)) | None => {}
     }
     match venue.dialect {
@@ -354,6 +362,13 @@ fn set_phase(of: &OfVenue, phase: PhaseName) -> Result<(), Failure> {
     let is_new = set_venue_phase(name, symbol, phase).map_err(failure)?;
     let before = if is_new { "" } else { ", as before" };
     terminal::print(format!("{symbol}: {phase}{before}"))
+}
+
+/// Takes a trade back, and prints that it is.
+fn bust(name: &str, exec_id: u64) -> Result<(), Failure> {
+    let is_new = bust_venue_trade(name, exec_id).map_err(failure)?;
+    let before = if is_new { "" } else { ", as before" };
+    terminal::print(format!("the trade of {exec_id} is taken back{before}"))
 }
 
 /// Stops a member, or has it enter orders again, and prints how it is.

@@ -118,8 +118,8 @@ pub(crate) use web_venue::{Dialect, Issued, WebVenue};
 
 pub use venue::{FlowSettings, VENUE_SAMPLE, VenueFile, serve_venue};
 pub use venue_control::{
-    FaultsReport, run_venue_crowd, set_member_killed, set_venue_halted, set_venue_phase,
-    venue_faults, venue_state,
+    FaultsReport, bust_venue_trade, run_venue_crowd, set_member_killed, set_venue_halted,
+    set_venue_phase, venue_faults, venue_state,
 };
 pub use venue_journal::{VenueAcknowledge, VenueJournalKeys};
 pub use venue_members::MemberKeys;

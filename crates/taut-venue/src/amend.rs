@@ -116,7 +116,9 @@ impl Exchange {
         self.check_limits(client, place, &entered, true)
             .map_err(|refusal| (CancelRejectReason::Other, refusal.text.into()))?;
         let (order_id, owner) = (order.order.order_id, order.order.owner);
-        Ok((order_id, taut_engine::NewOrder { order_id, owner, ..entered }))
+        // What was taken back is traded to the engine.
+        let lots = Lots(entered.lots.0.saturating_add(order.busted.0));
+        Ok((order_id, taut_engine::NewOrder { order_id, owner, lots, ..entered }))
     }
 
     /// Answers an OrderStatusRequest.

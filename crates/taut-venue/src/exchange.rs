@@ -3,6 +3,7 @@
 //! Reports go to the clients before the packets of the same command go to the feed, so that who
 //! traded knows it first. Real venues differ in this; it is the order that favours order entry.
 
+mod bust;
 mod image;
 mod phases;
 mod rules;

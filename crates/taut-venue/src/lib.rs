@@ -65,6 +65,7 @@ mod publisher;
 mod reports;
 mod snapshot;
 mod stream;
+mod trades;
 mod venue;
 
 #[cfg(test)]

@@ -10,6 +10,8 @@ use crate::bands::{Bands, PriceBands};
 #[derive(Clone, Copy, Debug)]
 pub struct Listing {
     pub instrument: Instrument,
+    /// Where the configuration names it.
+    pub place: usize,
     pub symbol: ShortText,
     /// What its trades cost.
     pub fees: FeeRates,
@@ -49,10 +51,11 @@ pub struct Listings {
 
 impl Listings {
     pub fn new(instruments: &[Instrument]) -> Self {
-        let listing = |&instrument: &Instrument| {
+        let listing = |(place, &instrument): (usize, &Instrument)| {
             let symbol = instrument.symbol().into();
             Listing {
                 instrument,
+                place,
                 symbol,
                 fees: FeeRates::FREE,
                 bands: Bands::default(),
@@ -61,7 +64,7 @@ impl Listings {
                 scheduled: Nanos::ZERO,
             }
         };
-        let all: Box<[Listing]> = instruments.iter().map(listing).collect();
+        let all: Box<[Listing]> = instruments.iter().enumerate().map(listing).collect();
         let mut by_symbol: Box<[usize]> = (0..all.len()).collect();
         by_symbol.sort_unstable_by(|&a, &b| all[a].symbol.as_bytes().cmp(all[b].symbol.as_bytes()));
         Self { all, by_symbol }

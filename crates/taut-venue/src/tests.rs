@@ -2,6 +2,7 @@
 
 mod allocation;
 mod amend;
+mod busts;
 mod client;
 mod consumer;
 mod entry;

@@ -248,7 +248,8 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
     }
 
     /// What trades cost from here on, by the number of their instrument: their reports say it as
-    /// Commission (12), with who was there first (LastLiquidityInd, 851).
+    /// Commission (12), with who was there first (LastLiquidityInd, 851). Before the journal: fees
+    /// that change while inputs are written down are not written down.
     pub fn set_fees(&mut self, fees: &[FeeRates]) {
         self.exchange.set_fees(fees);
     }
@@ -314,6 +315,24 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
         }
         self.exchange.begin(now, &out);
         self.exchange.set_killed(now, member, is_killed, &mut out)
+    }
+
+    /// Takes back the trade of which a report with this ExecID (17) told, of either side; whether
+    /// that is new. Both sides get a report TradeCancel (ExecType H) with ExecRefID (19), and their
+    /// positions are what they were. The quantity is not entered again: an open order asks for so
+    /// much less, and one that was filled counts as cancelled. The last 4,096 trades of clients are
+    /// remembered, also behind a restart.
+    ///
+    /// # Errors
+    /// [`VenueError::Config`] when no such trade is remembered; when a socket of the venue's own
+    /// fails.
+    pub fn bust(&mut self, now: Now, exec_id: u64) -> Result<bool, VenueError> {
+        let (io, observer) = (self.events.io(), &mut self.observer);
+        let mut out = ClientIo { clients: &mut self.connections.clients, io, observer };
+        self.exchange.begin(now, &out);
+        let (setting, remedy) = ("exec_id", "that of a report of one of the last 4096 trades");
+        let busted = self.exchange.bust(now, exec_id, &mut out)?;
+        busted.ok_or(VenueError::Config { setting, remedy })
     }
 
     /// How the members stand, and clients that are none where everybody is let in. Allocates.

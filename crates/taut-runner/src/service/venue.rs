@@ -325,6 +325,7 @@ fn answer<O: Observer<EpollKernel>>(
         },
         VenueRequest::Kill { member } => return set_killed(venue, now, member, true),
         VenueRequest::Allow { member } => return set_killed(venue, now, member, false),
+        VenueRequest::Bust { exec_id } => return bust(venue, now, *exec_id),
         VenueRequest::State => {
             let named = |it: &Instrument| (it.symbol().as_str().to_owned(), None);
             let members = venue.members().iter().map(VenueMember::from).collect();
@@ -362,6 +363,21 @@ pub(super) fn state<K: Kernel, O: Observer<K>>(
         Some(VenueBook::new(&name, instrument, change, &state))
     });
     VenueState { books: books.collect(), ..VenueState::default() }
+}
+
+/// Takes a trade back.
+fn bust<O: Observer<EpollKernel>>(
+    venue: &mut Venue<EpollKernel, O>,
+    now: Now,
+    exec_id: u64,
+) -> VenueReply {
+    match venue.bust(now, exec_id) {
+        Ok(is_new) => VenueReply::Done { is_new },
+        Err(VenueError::Config { remedy, .. }) => VenueReply::Failed {
+            text: format!("no trade with ExecID {exec_id}; it takes {remedy}"),
+        },
+        Err(error) => VenueReply::Failed { text: error.to_string() },
+    }
 }
 
 /// Stops a member, or has it trade again.

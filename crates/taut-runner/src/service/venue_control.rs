@@ -56,6 +56,11 @@ pub(super) enum VenueRequest {
         /// Its CompID.
         member: String,
     },
+    /// A trade is taken back.
+    Bust {
+        /// The ExecID of one of its reports.
+        exec_id: u64,
+    },
     /// What its books come to.
     State,
     /// The crowd trades from now on, or rests.
@@ -225,6 +230,16 @@ pub fn set_member_killed(name: &str, member: &str, is_killed: bool) -> Result<bo
         false => VenueRequest::Allow { member },
     };
     done(name, &request)
+}
+
+/// Has the venue of this name, or at this path, take back the trade of which a report with this
+/// ExecID told: both sides hear it, and hold what they held before. Whether it was not so before.
+///
+/// # Errors
+/// [`RunnerError::Run`] when nobody listens there, does not reply in time, or does not remember the
+/// trade.
+pub fn bust_venue_trade(name: &str, exec_id: u64) -> Result<bool, RunnerError> {
+    done(name, &VenueRequest::Bust { exec_id })
 }
 
 /// Asks for a change; whether it was not so before.

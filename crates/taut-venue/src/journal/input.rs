@@ -13,6 +13,7 @@
 //! | 168 | numbers of a session | client (16), next outgoing, next incoming (64; 0: as it is) |
 //! | 169 | the venue has stopped | |
 //! | 170 | a member is stopped, or trades again | CompID, 1 or 0 |
+//! | 171 | a trade is taken back | ExecID (64) of one of its reports |
 //!
 //! The head of an input: UTC (64), count of sessions that had reports (16), and of each its client
 //! (16) and the number of the first report (64).
@@ -37,6 +38,7 @@ const PHASE: u16 = 167;
 const NUMBERS: u16 = 168;
 const STOPPED: u16 = 169;
 const KILL: u16 = 170;
+const BUST: u16 = 171;
 
 /// What a venue is given. The bytes of a message stand behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +79,8 @@ pub enum Input {
     Stopped,
     /// A member is stopped, or trades again.
     Kill { member: CompId, is_killed: bool },
+    /// The trade is taken back of which a report with this ExecID (17) told.
+    Bust { exec_id: u64 },
 }
 
 /// The first report of an input to a client: its number.
@@ -138,6 +142,10 @@ impl Input {
                 put.u8(u8::from(is_killed));
                 KILL
             }
+            Self::Bust { exec_id } => {
+                put.u64(exec_id);
+                BUST
+            }
         }
     }
 
@@ -181,6 +189,7 @@ impl Input {
             },
             STOPPED => Self::Stopped,
             KILL => Self::Kill { member: take.text()?, is_killed: take.flag()? },
+            BUST => Self::Bust { exec_id: take.u64()? },
             _ => return None,
         };
         let Take(message) = take;
@@ -213,6 +222,7 @@ mod tests {
             Input::Numbers { client, outgoing: 300, incoming: 0 },
             Input::Stopped,
             Input::Kill { member: comp_id, is_killed: true },
+            Input::Bust { exec_id: 12 },
         ];
         let (numbers, mut told) = ([(ClientId(1), 44), (ClientId(7), 5)], Vec::new());
         for input in inputs {

@@ -30,6 +30,7 @@ impl ClientOrders {
             put.u16(client.0 as u16);
             put_done(put, done);
         }
+        self.trades.put_image(put);
         put.count(self.holdings.clients());
         for client in 0..self.holdings.clients() {
             let held: Vec<_> = self.holdings.held(ClientId(client), None).collect();
@@ -65,6 +66,7 @@ impl ClientOrders {
             let (client, done) = (ClientId(take.u16()?.into()), take_done(take)?);
             self.renamed.insert(done.order_id, (client, done));
         }
+        self.trades.take_image(take)?;
         self.holdings.clear();
         for client in 0..take.count()? {
             // One who holds nothing has a place, too.
@@ -114,6 +116,7 @@ fn put_order(put: &mut Put, order: &ClientOrder) {
     });
     put.u8(u8::from(order.is_renamed));
     put.i64(order.traded.0);
+    put.i64(order.busted.0);
     put.i128(order.notional);
 }
 
@@ -129,6 +132,7 @@ fn take_order(take: &mut Take<'_>) -> Option<ClientOrder> {
         replacement: take.option(|take| Some((take_terms(take)?, take.option(Take::text)?)))?,
         is_renamed: take.flag()?,
         traded: Lots(take.i64()?),
+        busted: Lots(take.i64()?),
         notional: take.i128()?,
     })
 }

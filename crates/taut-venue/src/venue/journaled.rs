@@ -196,6 +196,9 @@ impl<K: Kernel> Venue<K> {
             Input::Kill { member, is_killed } => {
                 self.exchange.set_killed(at, member, is_killed, &mut out)?;
             }
+            Input::Bust { exec_id } => {
+                self.exchange.bust(at, exec_id, &mut out)?;
+            }
             Input::Stopped => {}
             _ => return Ok(None),
         }

@@ -310,8 +310,9 @@ where
                         }
                         VenueRequest::Kill { .. }
                         | VenueRequest::Allow { .. }
-                        | VenueRequest::Phase { .. } => {
-                            let text = "members and phases are those of taut's own venue";
+                        | VenueRequest::Phase { .. }
+                        | VenueRequest::Bust { .. } => {
+                            let text = "members, phases and busts are those of taut's own venue";
                             return VenueReply::Failed { text: text.to_owned() };
                         }
                     }
