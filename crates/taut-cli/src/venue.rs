@@ -8,9 +8,10 @@ use taut_log::Entry;
 use taut_log::messages::VenueFailed;
 use taut_runner::service::{
     BINANCE_VENUE_SAMPLE, BinanceVenueFile, Captive, DERIBIT_VENUE_SAMPLE, DeribitVenueFile,
-    RecordingSeen, VENUE_SAMPLE, VenueFile, promote_venue, run_venue_crowd, serve_binance_venue,
-    serve_captive_binance, serve_captive_deribit, serve_deribit_venue, serve_venue,
-    set_venue_halted, stand_by_venue, venue_faults, venue_state,
+    RecordingSeen, VENUE_SAMPLE, VenueFile, bust_venue_trade, promote_venue, run_venue_crowd,
+    serve_binance_venue, serve_captive_binance, serve_captive_deribit, serve_deribit_venue,
+    serve_venue, set_member_killed, set_venue_halted, set_venue_phase, stand_by_venue,
+    venue_faults, venue_state,
 };
 
 use taut_report::utc_text;
@@ -96,6 +97,24 @@ enum Verb {
         /// The standby: `name` in its file, or the path of its socket
         name: String,
     },
+    /// Bring an instrument of a venue that runs to a phase, until the next one of its schedule
+    Phase {
+        #[command(flatten)]
+        of: OfVenue,
+        /// Orders are collected in the first two and in closing-auction
+        phase: PhaseName,
+    },
+    /// Stop a member of a venue that runs: its orders are cancelled, and it enters none
+    Kill(OfMember),
+    /// Have it enter orders again
+    Allow(OfMember),
+    /// Take back a trade of a venue that runs: both sides hear it, and hold what they held before
+    Bust {
+        /// The venue: `name` in its file, or the path of its socket
+        name: String,
+        /// ExecID (17) of one of the trade's reports
+        exec_id: u64,
+    },
 }
 
 /// What a crowd does.
@@ -107,6 +126,23 @@ enum CrowdVerb {
     Stop,
 }
 
+/// A phase of a trading day.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum PhaseName {
+    /// Orders are collected
+    PreOpen,
+    /// They are collected, and `taut venue state` tells what they come to
+    Auction,
+    /// Orders trade at once; what was collected trades first, at one price
+    Continuous,
+    /// Orders can be cancelled
+    Halt,
+    /// As auction, with the orders that are meant for the close
+    ClosingAuction,
+    /// What was collected trades, and orders for a day expire
+    Closed,
+}
+
 /// An instrument of a venue that runs.
 #[derive(Args, Clone, Debug)]
 struct OfVenue {
@@ -114,6 +150,15 @@ struct OfVenue {
     name: String,
     /// The instrument
     symbol: String,
+}
+
+/// A member of a venue that runs.
+#[derive(Args, Clone, Debug)]
+struct OfMember {
+    /// The venue: `name` in its file, or the path of its socket
+    name: String,
+    /// Its CompID
+    member: String,
 }
 
 /// Whose interface a venue speaks.
@@ -189,6 +234,10 @@ pub fn run(venue: &Venue) -> Result<(), Failure> {
         Some(Verb::Halt(of)) => return set_halted(of, true),
         Some(Verb::Resume(of)) => return set_halted(of, false),
         Some(Verb::Promote { name }) => return promote_venue(name).map_err(failure),
+        Some(Verb::Phase { of, phase }) => return set_phase(of, *phase),
+        Some(Verb::Kill(of)) => return set_killed(of, true),
+        Some(Verb::Allow(of)) => return set_killed(of, false),
+        Some(Verb::Bust { name, exec_id }) => return bust(name, *exec_id),
         Some(Verb::File(_)) | None => {}
     }
     match venue.dialect {
@@ -310,6 +359,32 @@ fn recording_line(seen: &RecordingSeen) -> String {
 fn show_faults(name: &str, words: Option<&str>) -> Result<(), Failure> {
     let report = venue_faults(name, words).map_err(failure)?;
     terminal::print(report)
+}
+
+/// Brings an instrument to a phase, and prints which.
+fn set_phase(of: &OfVenue, phase: PhaseName) -> Result<(), Failure> {
+    let OfVenue { name, symbol } = of;
+    let value = phase.to_possible_value();
+    let phase = value.as_ref().map_or("", |value| value.get_name());
+    let is_new = set_venue_phase(name, symbol, phase).map_err(failure)?;
+    let before = if is_new { "" } else { ", as before" };
+    terminal::print(format!("{symbol}: {phase}{before}"))
+}
+
+/// Takes a trade back, and prints that it is.
+fn bust(name: &str, exec_id: u64) -> Result<(), Failure> {
+    let is_new = bust_venue_trade(name, exec_id).map_err(failure)?;
+    let before = if is_new { "" } else { ", as before" };
+    terminal::print(format!("the trade of {exec_id} is taken back{before}"))
+}
+
+/// Stops a member, or has it enter orders again, and prints how it is.
+fn set_killed(of: &OfMember, is_killed: bool) -> Result<(), Failure> {
+    let OfMember { name, member } = of;
+    let is_new = set_member_killed(name, member, is_killed).map_err(failure)?;
+    let state = if is_killed { "is stopped" } else { "may trade" };
+    let before = if is_new { "" } else { ", as before" };
+    terminal::print(format!("{member} {state}{before}"))
 }
 
 /// Halts an instrument, or has it trade again, and prints how it is.

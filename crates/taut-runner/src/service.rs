@@ -66,6 +66,8 @@ mod venue;
 mod venue_control;
 mod venue_copy;
 mod venue_journal;
+mod venue_members;
+mod venue_phases;
 mod venue_ship;
 mod venue_standby;
 mod venue_state;
@@ -120,13 +122,16 @@ pub(crate) use web_venue::{Dialect, Issued, WebVenue};
 
 pub use venue::{FlowSettings, VENUE_SAMPLE, VenueFile, serve_venue};
 pub use venue_control::{
-    FaultsReport, promote_venue, run_venue_crowd, set_venue_halted, venue_faults, venue_state,
+    FaultsReport, bust_venue_trade, promote_venue, run_venue_crowd, set_member_killed,
+    set_venue_halted, set_venue_phase, venue_faults, venue_state,
 };
 pub(crate) use venue_journal::KeeperThread;
 pub use venue_journal::{VenueAcknowledge, VenueJournalKeys};
+pub use venue_members::MemberKeys;
+pub use venue_phases::{BandKeys, ScheduleKeys, TimeOfDay};
 pub use venue_standby::stand_by_venue;
 pub(crate) use venue_standby::when_free;
-pub use venue_state::{Best, VenueBook, VenueState};
+pub use venue_state::{Best, Indicative, VenueBook, VenueMember, VenueState};
 pub use web_venue::{
     BINANCE_VENUE_SAMPLE, BinanceVenueFile, Captive, DERIBIT_VENUE_SAMPLE, DeribitVenueFile,
     TlsKeys, WebVenueFile, serve_binance_venue, serve_captive_binance, serve_captive_deribit,

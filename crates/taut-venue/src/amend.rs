@@ -12,7 +12,7 @@ use taut_io::Kernel;
 use taut_types::{Lots, OrderId, Side};
 
 use crate::clients::ClientIo;
-use crate::entry::check_order;
+use crate::entry::{Refusal, check_order};
 use crate::exchange::{Exchange, open_order};
 use crate::identity::ClientId;
 use crate::orders::{ClientOrder, Known};
@@ -38,7 +38,9 @@ impl Exchange {
     ) {
         self.counters.replace_requests += 1;
         let orig = self.orders.known_ever(client, &request.orig_cl_ord_id);
-        let vetted = self.vet(client, orig, request);
+        let other = |refusal: Refusal| (CancelRejectReason::Other, refusal.text.into());
+        let admitted = self.admit(now, client).map_err(other);
+        let vetted = admitted.and_then(|()| self.vet(client, orig, request));
         self.orders.note(client, request.order.cl_ord_id, Known::Request);
         let refused = match vetted {
             Ok((order_id, replacement)) => {
@@ -111,8 +113,12 @@ impl Exchange {
         if entered.order_type != order.order.order_type {
             return other("the order is of another OrdType");
         }
+        self.check_limits(client, place, &entered, true)
+            .map_err(|refusal| (CancelRejectReason::Other, refusal.text.into()))?;
         let (order_id, owner) = (order.order.order_id, order.order.owner);
-        Ok((order_id, taut_engine::NewOrder { order_id, owner, ..entered }))
+        // What was taken back is traded to the engine.
+        let lots = Lots(entered.lots.0.saturating_add(order.busted.0));
+        Ok((order_id, taut_engine::NewOrder { order_id, owner, lots, ..entered }))
     }
 
     /// Answers an OrderStatusRequest.

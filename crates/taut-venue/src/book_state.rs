@@ -1,6 +1,7 @@
 //! What a book comes to: for who compares another one with it.
 
 use taut_book::{LevelBook, OrderBook};
+use taut_engine::Phase;
 use taut_types::{Instrument, Lots, Price, Side};
 
 /// A book of the engine.
@@ -20,6 +21,12 @@ pub struct BookState {
     pub levels_hash: u64,
     /// [`OrderBook::state_hash`]: the orders in their priority too.
     pub orders_hash: u64,
+    /// The phase that the instrument is in.
+    pub phase: Phase,
+    /// What an auction that ended now would come to: its price, its lots, and what would be left of
+    /// buys (of sells where it is below zero). Nothing where nothing would trade, or where orders
+    /// are not collected.
+    pub indicative: Option<(Price, Lots, i64)>,
 }
 
 impl BookState {
@@ -45,6 +52,7 @@ impl BookState {
             orders: book.order_count(),
             levels_hash: levels.state_hash(),
             orders_hash: book.state_hash(),
+            ..Self::default()
         }
     }
 }

@@ -165,6 +165,16 @@ impl Clients {
         self.names.iter().position(|name| name.slot == Some(session.slot)).map(ClientId)
     }
 
+    /// The client that has this CompID, if it was here.
+    pub fn known_as(&self, comp_id: CompId) -> Option<ClientId> {
+        self.names.iter().position(|name| name.comp_id == comp_id).map(ClientId)
+    }
+
+    /// The CompIDs of all clients that were here, by their ids, and whether each is connected.
+    pub fn comp_ids(&self) -> impl Iterator<Item = (CompId, bool)> {
+        self.names.iter().map(|name| (name.comp_id, name.slot.is_some()))
+    }
+
     /// Lets a client in, unless its CompID is logged on already.
     pub fn log_on(&mut self, session: SessionId, comp_id: CompId) -> LogOn {
         let known = self.names.iter().position(|name| name.comp_id == comp_id);
@@ -219,6 +229,7 @@ impl Clients {
         let slot = place.take_if(|slot| slot.serial == session.serial)?;
         // A stream that broke is closed already.
         let _ = io.close(slot.connection.stream());
+        self.refused += u64::from(slot.connection.is_turned_away());
         slot.connection.park(now, &mut self.parked);
         self.forget_free();
         let client = self.client(session);

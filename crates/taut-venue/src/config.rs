@@ -6,10 +6,13 @@ use taut_engine::PostOnly;
 use taut_fix::CompId;
 use taut_market_data::feed::RetransmitConfig;
 use taut_market_data::native::PACKET_BYTES_MAX;
-use taut_types::{Instrument, Nanos};
+use taut_types::{Instrument, InstrumentId, Nanos, Price};
 
+use crate::bands::PriceBands;
 use crate::error::VenueError;
 use crate::lines::FeedLoss;
+use crate::members::{Member, ORDERS_PER_SECOND_MAX};
+use crate::phases::{DAY, ScheduledPhase};
 
 /// Sources of an observer, unless it is told otherwise.
 pub(crate) const OBSERVED: usize = 8;
@@ -56,6 +59,12 @@ pub struct VenueConfig {
     pub pending_bytes_max: usize,
     /// ClOrdIDs that a client may use before the memory for them grows.
     pub cl_ord_id_capacity: usize,
+    /// Who may log on, and the limits of each; with none everybody may, without limits.
+    pub members: Vec<Member>,
+    /// How far the prices of instruments may go; of those that are not named, as far as they like.
+    pub bands: Vec<PriceBands>,
+    /// The phases of a day. Without any, instruments trade until somebody halts them.
+    pub schedule: Vec<ScheduledPhase>,
     /// For how many sources of an [`Observer`](crate::Observer) the loop has room.
     pub observer_sources: usize,
 }
@@ -90,6 +99,9 @@ impl VenueConfig {
             post_only: PostOnly::Reject,
             pending_bytes_max: 1 << 20,
             cl_ord_id_capacity: 1 << 17,
+            members: Vec::new(),
+            bands: Vec::new(),
+            schedule: Vec::new(),
             observer_sources: OBSERVED,
         }
     }
@@ -124,6 +136,56 @@ impl VenueConfig {
         }
         if self.snapshot_burst_packets == 0 || self.flow_commands_per_poll == 0 {
             return refuse("snapshot_burst_packets or flow_commands_per_poll", "more than zero");
+        }
+        self.check_members()?;
+        self.check_phases()
+    }
+
+    fn check_phases(&self) -> Result<(), VenueError> {
+        let refuse = |setting, remedy| Err(VenueError::Config { setting, remedy });
+        let is_listed = |id: InstrumentId| self.instruments.iter().any(|it| it.id() == id);
+        for bands in &self.bands {
+            if !is_listed(bands.instrument) {
+                return refuse("bands: instrument", "one that is traded here");
+            }
+            if bands.limits.is_some_and(|(low, high)| low > high) {
+                return refuse("bands: limits", "the lowest price and the highest one");
+            }
+            if bands.dynamic.is_some_and(|distance| distance <= Price(0)) {
+                return refuse("bands: dynamic", "more than zero");
+            }
+            let is_no_time = bands.interruption.is_some_and(|span| span <= Nanos::ZERO);
+            if is_no_time || bands.interruption.is_some() && bands.dynamic.is_none() {
+                return refuse("bands: interruption", "more than zero, beside a dynamic band");
+            }
+        }
+        for scheduled in &self.schedule {
+            if !scheduled.instruments.iter().flatten().all(|id| is_listed(*id)) {
+                return refuse("schedule: instruments", "some that are traded here");
+            }
+            if !(0..DAY).contains(&scheduled.at.0) {
+                return refuse("schedule: at", "a time of the day, less than 24 hours");
+            }
+        }
+        Ok(())
+    }
+
+    fn check_members(&self) -> Result<(), VenueError> {
+        let refuse = |setting, remedy| Err(VenueError::Config { setting, remedy });
+        let mut names: Vec<_> = self.members.iter().map(|it| it.comp_id.as_bytes()).collect();
+        names.sort_unstable();
+        if !names.is_sorted_by(|a, b| a < b) {
+            return refuse("members", "different in their CompIDs");
+        }
+        for member in &self.members {
+            let is_listed = |id| self.instruments.iter().any(|it| it.id() == id);
+            if !member.instruments.iter().flatten().all(|id| is_listed(*id)) {
+                return refuse("members: instruments", "some that are traded here");
+            }
+            if member.orders_per_second_max.is_some_and(|it| it == 0 || it > ORDERS_PER_SECOND_MAX)
+            {
+                return refuse("members: orders_per_second_max", "1 to 1000000");
+            }
         }
         Ok(())
     }

@@ -1,5 +1,7 @@
 //! One client's connection: bytes in, requests out, reports back.
 
+use std::sync::Arc;
+
 use taut_fix::{
     BeginString, BusinessMessageReject, BusinessRejectReason, CompId, DataTags, Delivery,
     Dictionaries, Event, FieldIndex, FixError, Framed, Limit, Link, LinkConfig, MESSAGE_BYTES_MAX,
@@ -10,6 +12,7 @@ use taut_fix::{
 use taut_io::{Handle, Io, Kernel};
 use taut_types::Nanos;
 
+use crate::farewell::unknown_member;
 use crate::journal::Sequencer;
 use crate::parked::{MESSAGE_BYTES, Parked};
 
@@ -80,6 +83,8 @@ pub struct Terms {
     pub reset_on_logon: bool,
     /// Nothing leaves but with a flush: what was sent is written down before.
     pub holds: bool,
+    /// Who is let in; everybody where none is named.
+    pub members: Arc<[CompId]>,
 }
 
 /// A TCP connection and, from its Logon on, its FIX session.
@@ -93,6 +98,8 @@ pub struct Connection {
     /// Whose session it is that was parked.
     resumed: Option<CompId>,
     is_broken: bool,
+    /// It is no member's.
+    is_turned_away: bool,
     /// What the link had no room for, where nothing may leave before a flush.
     held: Vec<u8>,
     terms: Terms,
@@ -109,6 +116,7 @@ impl Connection {
             link: None,
             resumed: None,
             is_broken: false,
+            is_turned_away: false,
             held: Vec::new(),
             terms,
             comp_id: None,
@@ -118,6 +126,11 @@ impl Connection {
     /// Whether it has no session yet.
     pub const fn is_stranger(&self) -> bool {
         self.link.is_none()
+    }
+
+    /// Whether it was answered that it is no member's.
+    pub const fn is_turned_away(&self) -> bool {
+        self.is_turned_away
     }
 
     /// Lets it in.
@@ -258,8 +271,7 @@ impl Connection {
     /// Gives what waits to the loop, which keeps what the kernel does not take.
     #[inline]
     pub fn flush(&mut self, io: &mut Io<impl Kernel>) {
-        let Some(link) = &mut self.link else { return };
-        let bytes = link.unsent();
+        let bytes = self.link.as_ref().map_or(&[][..], Link::unsent);
         if bytes.is_empty() && self.held.is_empty() {
             return;
         }
@@ -273,7 +285,9 @@ impl Connection {
                 break;
             }
         }
-        link.clear_unsent();
+        if let Some(link) = &mut self.link {
+            link.clear_unsent();
+        }
         self.held.clear();
     }
 
@@ -294,6 +308,11 @@ impl Connection {
             self.is_broken = true;
             return;
         };
+        if !self.terms.members.is_empty() && !self.terms.members.contains(&client) {
+            (self.is_turned_away, self.is_broken) = (true, true);
+            self.held = unknown_member(now, self.terms.comp_id, client);
+            return;
+        }
         let resumed = parked.take(client);
         self.resumed = resumed.is_some().then_some(client);
         let mut link = resumed.unwrap_or_else(|| self.terms.link_with(client));
@@ -364,8 +383,6 @@ impl Terms {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use taut_fix::fix44;
     use taut_io::{EpollKernel, EventLoop, LoopConfig};
     use taut_sys::Socket;
@@ -382,6 +399,7 @@ mod tests {
             write_bytes_max: 32 * 1_024,
             reset_on_logon: true,
             holds: false,
+            members: Arc::default(),
         };
         let (us, them) = (name(b"CLIENT"), name(b"VENUE"));
         let config = SessionConfig::new(Role::Initiator, BeginString::Fix44, us, them);

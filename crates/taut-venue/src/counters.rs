@@ -62,6 +62,10 @@ pub struct VenueCounters {
     pub cancel_rejects: u64,
     /// Orders that were cancelled because their client left.
     pub cancels_on_disconnect: u64,
+    /// Orders that were cancelled because the operator stopped their member.
+    pub cancels_by_operator: u64,
+    /// Trades that the operator took back.
+    pub busts: u64,
     /// Fills of clients' orders.
     pub fills: u64,
     /// Trades of the engine.

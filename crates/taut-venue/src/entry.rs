@@ -6,7 +6,7 @@ use taut_types::{
     HalfTicks, Instrument, InstrumentError, Lots, OrderFlags, OrderId, OrderType, Price, Qty,
 };
 
-use crate::listing::Listings;
+use crate::listing::{Listing, Listings};
 use crate::reports::ord_rej_reason;
 
 /// Why an order is refused: OrdRejReason (103) and Text (58).
@@ -32,10 +32,11 @@ pub fn check_order(
         reason: ord_rej_reason::UNKNOWN_SYMBOL,
         text: not_traded(listings, &order.symbol),
     })?;
-    let instrument = &listings.all()[place].instrument;
+    let listing = &listings.all()[place];
+    let instrument = &listing.instrument;
     let price = match order.order_type {
         OrderType::Market => HalfTicks(0),
-        OrderType::Limit => on_tick(instrument, "Price", order.price)?,
+        OrderType::Limit => within_bands(listing, on_tick(instrument, "Price", order.price)?)?,
     };
     let lots = whole_lots(instrument, "OrderQty", order.qty)?;
     let entered = NewOrder::limit(OrderId(0), 0, order.side, price, lots);
@@ -86,6 +87,12 @@ fn not_traded(listings: &Listings, symbol: &ShortText) -> String {
         [only] => format!("Symbol {symbol} is not traded here: only {} is", only.symbol),
         all => format!("Symbol {symbol} is not one of the {} that are traded here", all.len()),
     }
+}
+
+fn within_bands(of: &Listing, price: HalfTicks) -> Result<HalfTicks, Refusal> {
+    let Some((low, high)) = of.bands.passed(&of.instrument, price) else { return Ok(price) };
+    let price = of.instrument.price(price).unwrap_or_default();
+    Err(Refusal::other(format!("Price {price} is outside of the band from {low} to {high}")))
 }
 
 /// The engine takes whole ticks only.

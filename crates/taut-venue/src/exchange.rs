@@ -3,7 +3,10 @@
 //! Reports go to the clients before the packets of the same command go to the feed, so that who
 //! traded knows it first. Real venues differ in this; it is the order that favours order entry.
 
+mod bust;
 mod image;
+mod phases;
+mod rules;
 
 use std::ops::Range;
 
@@ -14,10 +17,12 @@ use taut_fix::{
     OrderCancelRequest, ResponseTo,
 };
 use taut_io::Kernel;
-use taut_market_data::TradingStatus;
 use taut_sys::Clock;
-use taut_types::{HalfTicks, Instrument, InstrumentId, Lots, OrderId, Price, Side};
+use taut_types::{
+    FeeRates, HalfTicks, Instrument, InstrumentId, Lots, Nanos, OrderId, Price, Side,
+};
 
+use crate::bands::Bands;
 use crate::clients::ClientIo;
 use crate::config::VenueConfig;
 use crate::counters::VenueCounters;
@@ -28,8 +33,10 @@ use crate::identity::ClientId;
 use crate::journal::Input;
 use crate::lines::Lines;
 use crate::listing::{Listing, Listings};
+use crate::members::Members;
 use crate::orders::{ClientOrders, Known};
 use crate::pacing::{Flow, FlowPlayer};
+use crate::phases::Schedule;
 use crate::publisher::{Publisher, trade};
 use crate::reports::{Reporter, no_order_id, ord_rej_reason};
 
@@ -58,6 +65,12 @@ pub struct Exchange {
     /// The time of the input that is executed, where one time holds for all of it.
     sequenced: Option<Now>,
     pub(crate) orders: ClientOrders,
+    pub(crate) members: Members,
+    /// What the configuration says, while the inputs of a journal are executed.
+    configured: Option<Configured>,
+    schedule: Schedule,
+    /// When the next phase is due, in UTC.
+    phases_due: Nanos,
     /// What becomes of a post-only order that would trade.
     pub(crate) post_only: PostOnly,
     reporter: Reporter,
@@ -65,6 +78,13 @@ pub struct Exchange {
     pub player: FlowPlayer,
     clock: Option<Clock>,
     pub(crate) counters: VenueCounters,
+}
+
+/// What the configuration says that may differ from one start to the next.
+#[derive(Debug)]
+struct Configured {
+    rules: Vec<(FeeRates, Bands)>,
+    members: Members,
 }
 
 /// A command of an input that was executed.
@@ -83,8 +103,14 @@ impl Exchange {
     /// An exchange whose books are the flow's initial ones.
     pub fn new(config: &VenueConfig, lines: Lines, flow: Flow) -> Result<Self, VenueError> {
         let VenueConfig { order_capacity, level_capacity, .. } = *config;
+        let mut listings = Listings::new(&config.instruments);
+        listings.set_bands(&config.bands);
         let mut exchange = Self {
-            listings: Listings::new(&config.instruments),
+            members: Members::new(&config.members, &listings),
+            configured: None,
+            schedule: Schedule::new(&config.schedule, &listings),
+            phases_due: Nanos::ZERO,
+            listings,
             engines: config.instruments.iter().map(|_| None).collect(),
             sizes: EngineConfig { order_capacity, level_capacity },
             events: Vec::with_capacity(EVENT_CAPACITY),
@@ -109,11 +135,13 @@ impl Exchange {
                 let (setting, remedy) = ("instruments", "one for each market of the flow");
                 return Err(VenueError::Config { setting, remedy });
             };
-            let engine = engine.get_or_insert_with(|| new_engine(exchange.sizes));
-            rest(&exchange.listings.all()[place].instrument, engine, order)?;
+            let listing = &exchange.listings.all()[place];
+            let engine = engine.get_or_insert_with(|| new_engine(exchange.sizes, listing));
+            rest(&listing.instrument, engine, order)?;
         }
         // The hot one is there from the start.
-        exchange.engines[0].get_or_insert_with(|| new_engine(exchange.sizes));
+        let (sizes, hot) = (exchange.sizes, &exchange.listings.all()[0]);
+        exchange.engines[0].get_or_insert_with(|| new_engine(sizes, hot));
         Ok(exchange)
     }
 
@@ -271,7 +299,7 @@ impl Exchange {
         clients: &mut ClientIo<'_, impl Kernel>,
     ) {
         self.counters.orders += 1;
-        match self.check_new(client, request) {
+        match self.admit(now, client).and_then(|()| self.check_new(client, request)) {
             Ok((place, order)) => {
                 let NewOrderSingle { cl_ord_id, account, .. } = *request;
                 let order = self.orders.enter(client, place, cl_ord_id, account, &order);
@@ -392,33 +420,42 @@ impl Exchange {
         begin: usize,
         clients: &mut ClientIo<'_, impl Kernel>,
     ) -> Now {
-        let events = &mut self.events;
-        let engine = self.engines[place].get_or_insert_with(|| new_engine(self.sizes));
-        engine.execute(*command, &mut |event| events.push(event));
+        let Self { engines, events, .. } = self;
+        match &mut engines[place] {
+            Some(engine) => engine.execute(*command, &mut |event| events.push(event)),
+            None => self.open_engine(place, command),
+        }
         let now = self.stamp(now);
+        let mut phase_now = None;
         let of = &self.listings.all()[place];
         for event in self.events.get(begin..).unwrap_or(&[]) {
             self.reporter.on_event(now.utc, of, event, &mut self.orders, &mut |client, report| {
                 clients.report(now, client, report);
             });
-            if let Event::Trade {
-                maker,
-                taker,
-                maker_owner,
-                taker_owner,
-                maker_remaining,
-                taker_remaining,
-                ..
-            } = *event
-            {
-                // Once more they are another flow's orders: the one before this one's.
-                if !self.publisher.lines.is_muted {
-                    self.player.on_fill(place, maker, maker_remaining);
-                    self.player.on_fill(place, taker, taker_remaining);
+            match *event {
+                Event::Trade {
+                    maker,
+                    taker,
+                    maker_owner,
+                    taker_owner,
+                    maker_remaining,
+                    taker_remaining,
+                    ..
+                } => {
+                    // Once more they are another flow's orders: the one before this one's.
+                    if !self.publisher.lines.is_muted {
+                        self.player.on_fill(place, maker, maker_remaining);
+                        self.player.on_fill(place, taker, taker_remaining);
+                    }
+                    self.counters.fills +=
+                        u64::from(maker_owner != FLOW) + u64::from(taker_owner != FLOW);
                 }
-                self.counters.fills +=
-                    u64::from(maker_owner != FLOW) + u64::from(taker_owner != FLOW);
+                Event::Phase { phase } => phase_now = Some(phase),
+                _ => {}
             }
+        }
+        if let Some(phase) = phase_now {
+            self.note_phase(place, phase, now.utc);
         }
         now
     }
@@ -489,32 +526,6 @@ impl Exchange {
         self.events.get(self.begun_at)
     }
 
-    /// Halts an instrument, or has it trade again; whether that is new. A halted one takes no new
-    /// order; its orders stay, and can be cancelled.
-    pub(crate) fn set_halted(
-        &mut self,
-        now: Now,
-        place: usize,
-        is_halted: bool,
-        clients: &mut ClientIo<'_, impl Kernel>,
-    ) -> Result<bool, VenueError> {
-        let (phase, status) = match is_halted {
-            true => (Phase::Halted, TradingStatus::Halted),
-            false => (Phase::Continuous, TradingStatus::Trading),
-        };
-        if !self.listings.set_status(place, status) {
-            return Ok(false);
-        }
-        self.execute(now, place, &Command::SetPhase(phase), clients);
-        let now = self.stamp(now);
-        self.finish(now, || Input::Halt { place, is_halted }, clients)?;
-        self.settle(now, clients)?;
-        let Now { mono, utc } = now;
-        let instrument = &self.listings.all()[place].instrument;
-        self.publisher.status(clients.io, mono, utc, instrument, status)?;
-        Ok(true)
-    }
-
     fn check_new(
         &self,
         client: ClientId,
@@ -524,7 +535,9 @@ impl Exchange {
             let text = format!("ClOrdID {} has been used before", request.cl_ord_id);
             return Err(Refusal { reason: ord_rej_reason::DUPLICATE, text });
         }
-        check_order(&self.listings, self.post_only, request)
+        let (place, order) = check_order(&self.listings, self.post_only, request)?;
+        self.check_limits(client, place, &order, false)?;
+        Ok((place, order))
     }
 
     fn refuse_other_order(
@@ -587,16 +600,26 @@ const fn print(price: HalfTicks, lots: Lots, aggressor: Side) -> Event {
     }
 }
 
+/// An engine of an instrument, in the phase that it is in.
 #[cold]
-fn new_engine(sizes: EngineConfig) -> Box<Engine> {
-    Box::new(Engine::with_rules(sizes, rules_of(sizes)))
+fn new_engine(sizes: EngineConfig, of: &Listing) -> Box<Engine> {
+    let mut engine = Box::new(Engine::with_rules(sizes, rules_of(sizes, of)));
+    if of.phase != Phase::Continuous {
+        engine.execute(Command::SetPhase(of.phase), &mut |_: Event| {});
+    }
+    engine
 }
 
-fn rules_of(sizes: EngineConfig) -> Rules {
+fn rules_of(sizes: EngineConfig, of: &Listing) -> Rules {
     // Few orders wait outside a book: the memory for them is a part of the book's.
     let default = Rules::default();
     let special_capacity = (sizes.order_capacity / 16).clamp(16, default.special_capacity);
-    Rules { special_capacity, ..default }
+    let band = of.bands.half_ticks(&of.instrument);
+    let (price_band, volatility_band) = match of.bands.interruption {
+        None => (band, None),
+        Some(_) => (None, band),
+    };
+    Rules { special_capacity, price_band, volatility_band, ..default }
 }
 
 /// Puts an order of the initial book into the engine; nobody is told.

@@ -36,6 +36,7 @@
 #![forbid(unsafe_code)]
 
 mod amend;
+mod bands;
 mod book_state;
 mod channel;
 mod clients;
@@ -45,6 +46,7 @@ mod counters;
 mod entry;
 mod error;
 mod exchange;
+mod farewell;
 pub mod flow;
 mod holdings;
 mod identity;
@@ -52,20 +54,24 @@ mod ids;
 mod journal;
 mod lines;
 mod listing;
+mod members;
 mod observer;
 mod orders;
 mod pacing;
 mod parked;
+mod phases;
 mod positions;
 mod publisher;
 mod reports;
 mod snapshot;
 mod stream;
+mod trades;
 mod venue;
 
 #[cfg(test)]
 mod tests;
 
+pub use bands::PriceBands;
 pub use book_state::BookState;
 pub use config::VenueConfig;
 pub use counters::VenueCounters;
@@ -75,10 +81,12 @@ pub use journal::{
     JournalSettings, Recovered, Replication, ShipError, Shipment, VenueJournal, Whereabouts,
 };
 pub use lines::FeedLoss;
+pub use members::{Member, MemberState};
 pub use observer::{FIRST_DOOR_ORDER, FIRST_DOOR_OWNER, Observer};
 pub use orders::SESSIONS_MAX;
 pub use pacing::{Flow, Speed};
-pub use taut_engine::PostOnly;
+pub use phases::ScheduledPhase;
+pub use taut_engine::{Phase, PostOnly};
 pub use taut_fix::Now;
 pub use taut_journal::FolderLock;
 pub use venue::standby::{Followed, Standby};

@@ -1,18 +1,28 @@
 //! What a venue trades, and where each instrument is found by its symbol.
 
+use taut_engine::Phase;
 use taut_fix::{Charges, Liquidity, ShortText};
-use taut_market_data::TradingStatus;
-use taut_types::{FeeRates, Instrument, InstrumentId, Lots, Price};
+use taut_types::{FeeRates, Instrument, InstrumentId, Lots, Nanos, Price};
+
+use crate::bands::{Bands, PriceBands};
 
 /// An instrument, with its symbol as FIX writes it.
 #[derive(Clone, Copy, Debug)]
 pub struct Listing {
     pub instrument: Instrument,
+    /// Where the configuration names it.
+    pub place: usize,
     pub symbol: ShortText,
     /// What its trades cost.
     pub fees: FeeRates,
-    /// Whether it trades.
-    pub status: TradingStatus,
+    /// How far its prices may go.
+    pub bands: Bands,
+    /// The phase that it is in.
+    pub phase: Phase,
+    /// When its interruption is over, in UTC.
+    pub resumes_at: Option<Nanos>,
+    /// When the last entry of the schedule was due that was carried out, in UTC.
+    pub scheduled: Nanos,
 }
 
 impl Listing {
@@ -41,12 +51,20 @@ pub struct Listings {
 
 impl Listings {
     pub fn new(instruments: &[Instrument]) -> Self {
-        let listing = |&instrument: &Instrument| {
+        let listing = |(place, &instrument): (usize, &Instrument)| {
             let symbol = instrument.symbol().into();
-            let (fees, status) = (FeeRates::FREE, TradingStatus::Trading);
-            Listing { instrument, symbol, fees, status }
+            Listing {
+                instrument,
+                place,
+                symbol,
+                fees: FeeRates::FREE,
+                bands: Bands::default(),
+                phase: Phase::Continuous,
+                resumes_at: None,
+                scheduled: Nanos::ZERO,
+            }
         };
-        let all: Box<[Listing]> = instruments.iter().map(listing).collect();
+        let all: Box<[Listing]> = instruments.iter().enumerate().map(listing).collect();
         let mut by_symbol: Box<[usize]> = (0..all.len()).collect();
         by_symbol.sort_unstable_by(|&a, &b| all[a].symbol.as_bytes().cmp(all[b].symbol.as_bytes()));
         Self { all, by_symbol }
@@ -59,13 +77,19 @@ impl Listings {
         }
     }
 
-    /// Whether the instrument in this place trades from here on; whether that is new.
-    pub fn set_status(&mut self, place: usize, status: TradingStatus) -> bool {
-        let listing = self.all.get_mut(place).filter(|listing| listing.status != status);
-        listing.is_some_and(|listing| {
-            listing.status = status;
-            true
-        })
+    /// How far prices may go from here on.
+    pub fn set_bands(&mut self, bands: &[PriceBands]) {
+        for of in bands {
+            let PriceBands { limits, dynamic, interruption, .. } = *of;
+            if let Some(place) = self.place_of(of.instrument) {
+                self.all[place].bands = Bands { limits, dynamic, interruption };
+            }
+        }
+    }
+
+    /// The instrument in this place.
+    pub fn at_mut(&mut self, place: usize) -> &mut Listing {
+        &mut self.all[place]
     }
 
     pub fn all(&self) -> &[Listing] {

@@ -1,5 +1,6 @@
 //! The clients' orders: whose they are, how far they are filled, and every ClOrdID that was used.
 
+mod busts;
 mod image;
 
 use std::cmp::Reverse;
@@ -13,6 +14,7 @@ use taut_types::{Lots, OrderId, Price, Side};
 use crate::holdings::Holdings;
 use crate::identity::ClientId;
 use crate::ids::ById;
+use crate::trades::Trades;
 
 /// How many clients a venue serves at once.
 pub const SESSIONS_MAX: usize = 64;
@@ -33,7 +35,7 @@ pub struct ClientOrder {
     pub cl_ord_id: ShortText,
     /// Account (1).
     pub account: Option<ShortText>,
-    /// As the engine was told last; its lots are OrderQty (38).
+    /// As the engine was told last; its lots are OrderQty (38), and what was taken back of it.
     pub order: NewOrder,
     /// Its stop has been reached: it waits for nothing any more.
     pub is_triggered: bool,
@@ -45,6 +47,8 @@ pub struct ClientOrder {
     is_renamed: bool,
     /// Traded so far: CumQty (14).
     pub traded: Lots,
+    /// Traded and taken back: the engine counts it as traded.
+    pub busted: Lots,
     /// Of what traded, price times lots.
     notional: i128,
 }
@@ -60,9 +64,14 @@ impl ClientOrder {
         self.order.side
     }
 
+    /// What it asks for: OrderQty (38).
+    pub const fn order_lots(&self) -> Lots {
+        Lots(self.order.lots.0.saturating_sub(self.busted.0))
+    }
+
     /// What has not traded: LeavesQty (151) of an open order.
     pub const fn open_lots(&self) -> Lots {
-        Lots(self.order.lots.0.saturating_sub(self.traded.0))
+        Lots(self.order_lots().0.saturating_sub(self.traded.0))
     }
 
     /// AvgPx (6), rounded to the nearest 1e-9; 0 when nothing traded.
@@ -112,12 +121,28 @@ pub struct DoneOrder {
     pub avg_price: Price,
 }
 
+/// An order behind a trade that was taken back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Left {
+    pub cl_ord_id: ShortText,
+    pub status: OrdStatus,
+    /// OrderQty (38); nothing of an order that is forgotten.
+    pub order_lots: Option<Lots>,
+    pub open_lots: Lots,
+    pub traded: Lots,
+    pub avg_price: Price,
+}
+
 /// All of them.
 #[derive(Debug)]
 pub struct ClientOrders {
     open: ById<ClientOrder>,
+    /// How many of them each client has.
+    open_counts: Vec<usize>,
     /// What their trades have made.
     pub holdings: Holdings,
+    /// The last of these.
+    pub trades: Trades,
     /// The ClOrdIDs of each client.
     known: Vec<HashMap<ShortText, Known>>,
     /// Of each client, orders that were over before its session began, by each of their ClOrdIDs:
@@ -141,7 +166,9 @@ impl ClientOrders {
                 order_capacity.saturating_add(1),
                 Default::default(),
             ),
+            open_counts: Vec::new(),
             holdings: Holdings::new(instrument_count),
+            trades: Trades::new(),
             known: Vec::new(),
             earlier: Vec::new(),
             renamed: ById::default(),
@@ -162,6 +189,7 @@ impl ClientOrders {
             self.earlier.resize_with(client.0 + 1, HashMap::new);
         }
         self.forget_what_is_over(client);
+        self.count(client, 0);
         if let Some(known) = self.known.get_mut(client.0) {
             known.reserve(self.cl_ord_id_capacity);
         }
@@ -262,9 +290,11 @@ impl ClientOrders {
             replacement: None,
             is_renamed: false,
             traded: Lots::ZERO,
+            busted: Lots::ZERO,
             notional: 0,
         };
         self.open.insert(order_id, entered);
+        self.count(client, 1);
         self.note(client, cl_ord_id, Known::Open(order_id));
         order
     }
@@ -272,6 +302,26 @@ impl ClientOrders {
     /// How many are open.
     pub fn open_count(&self) -> usize {
         self.open.len()
+    }
+
+    /// How many of them a client has.
+    pub fn open_count_of(&self, client: ClientId) -> usize {
+        self.open_counts.get(client.0).copied().unwrap_or(0)
+    }
+
+    /// A client has one more, or one less.
+    #[inline]
+    fn count(&mut self, client: ClientId, by: isize) {
+        match self.open_counts.get_mut(client.0) {
+            Some(count) => *count = count.saturating_add_signed(by),
+            None => self.count_first(client, by),
+        }
+    }
+
+    #[cold]
+    fn count_first(&mut self, client: ClientId, by: isize) {
+        self.open_counts.resize(client.0 + 1, 0);
+        self.open_counts[client.0] = 0_usize.saturating_add_signed(by);
     }
 
     pub fn get(&self, order_id: OrderId) -> Option<&ClientOrder> {
@@ -306,13 +356,14 @@ impl ClientOrders {
     /// The order is over.
     pub fn finish(&mut self, order_id: OrderId, status: OrdStatus) {
         let Some(order) = self.open.remove(&order_id) else { return };
+        self.count(order.client, -1);
         let Some(known) = self.known.get_mut(order.client.0) else { return };
         let done = DoneOrder {
             order_id,
             status,
             place: order.place,
             side: order.side(),
-            lots: order.order.lots,
+            lots: order.order_lots(),
             traded: order.traded,
             avg_price: order.avg_price(),
         };

@@ -1,6 +1,6 @@
 //! The incremental channel: engine events become packets.
 
-use taut_engine::Event;
+use taut_engine::{Event, Phase};
 use taut_fix::Now;
 use taut_io::{Io, Kernel};
 use taut_market_data::native::TransactionWriter;
@@ -9,6 +9,7 @@ use taut_market_data::{
 };
 use taut_types::{Instrument, Lots, Nanos, OrderId, Price, SequenceNumber, Side};
 
+use crate::bands::status_of;
 use crate::error::VenueError;
 use crate::ids::ById;
 use crate::journal::{Put, Take};
@@ -24,6 +25,8 @@ pub struct Publisher {
     icebergs: ById<Lots>,
     /// The order that is being replaced, and what is displayed of it.
     replaced: (OrderId, Lots),
+    /// The phase that the command has led to, which is told behind its transaction.
+    phase: Option<Phase>,
     /// Monotonic time of the last packet.
     last_sent: Nanos,
     heartbeats: u64,
@@ -37,6 +40,7 @@ impl Publisher {
             trade_id: 0,
             icebergs: ById::default(),
             replaced: (OrderId(0), Lots::ZERO),
+            phase: None,
             last_sent: Nanos::ZERO,
             heartbeats: 0,
         }
@@ -78,7 +82,11 @@ impl Publisher {
         for event in events {
             self.on_event(io, utc, instrument, event)?;
         }
-        self.end_transaction(io, mono, utc)
+        self.end_transaction(io, mono, utc)?;
+        match self.phase.take() {
+            None => Ok(()),
+            Some(phase) => self.status(io, mono, utc, instrument, status_of(phase)),
+        }
     }
 
     /// Sends a trade that no order of the book took part in.
@@ -95,7 +103,8 @@ impl Publisher {
     }
 
     /// Says that an instrument trades, or does not any more.
-    pub fn status(
+    #[cold]
+    fn status(
         &mut self,
         io: &mut Io<impl Kernel>,
         mono: Nanos,
@@ -177,6 +186,9 @@ impl Publisher {
         // Only prices that can be told enter a book: see `Exchange`.
         let told = |half_ticks| of.price(half_ticks).unwrap_or(Price(i64::MAX));
         match *event {
+            Event::Trade { hidden, taker_rested, .. } if hidden || taker_rested => {
+                self.push_auction_trade(io, utc, of, event)
+            }
             Event::Trade { maker, price, lots, maker_remaining, aggressor, .. } => {
                 self.push_trade(io, utc, of, trade(told(price), lots, maker, aggressor))?;
                 let left = if self.icebergs.is_empty() {
@@ -227,9 +239,44 @@ impl Publisher {
                 let level = LevelUpdate { side, price, lots, order_count, place };
                 self.push(io, utc, of, EventKind::Level(level))
             }
+            Event::Phase { phase } => {
+                self.phase = Some(phase);
+                Ok(())
+            }
             // Answers, and remainders that never rested: the book is as it was.
             _ => Ok(()),
         }
+    }
+
+    /// A trade whose maker was not displayed, or whose taker was: both of an auction's may have
+    /// stood in the book, or waited elsewhere.
+    #[cold]
+    fn push_auction_trade(
+        &mut self,
+        io: &mut Io<impl Kernel>,
+        utc: Nanos,
+        of: &Instrument,
+        event: &Event,
+    ) -> Result<(), VenueError> {
+        let Event::Trade { maker, taker, price, lots, aggressor, .. } = *event else {
+            return Ok(());
+        };
+        let Event::Trade { maker_remaining, taker_remaining, hidden, taker_rested, .. } = *event
+        else {
+            return Ok(());
+        };
+        let price = of.price(price).unwrap_or(Price(i64::MAX));
+        let resting = if hidden { OrderId(0) } else { maker };
+        self.push_trade(io, utc, of, trade(price, lots, resting, aggressor))?;
+        let stood = [
+            (!hidden, maker, aggressor.opposite(), maker_remaining),
+            (taker_rested, taker, aggressor, taker_remaining),
+        ];
+        for (_, order_id, side, remaining) in stood.into_iter().filter(|(stood, ..)| *stood) {
+            let left = self.displayed_after(order_id, lots, remaining);
+            self.push(io, utc, of, maker_change(order_id, side, lots, left))?;
+        }
+        Ok(())
     }
 
     /// An order is no more where it stood, or has less displayed there.

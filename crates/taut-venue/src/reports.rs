@@ -6,6 +6,7 @@
 //! | refused | Rejected (8) | Rejected (8) |
 //! | trade, for taker and maker | Trade (F) | PartiallyFilled (1), Filled (2) |
 //! | replaced | Replaced (5) with OrigClOrdID (41) | New (0), PartiallyFilled (1) |
+//! | a trade is taken back | TradeCancel (H) with ExecRefID (19) | as it is; Canceled if it was filled |
 //! | cancelled on request | Canceled (4), with OrigClOrdID (41) if by itself | Canceled (4) |
 //! | what is left may not rest | Expired (C) | Expired (C) |
 //! | a status request | OrderStatus (I), ExecID (17) 0 | as it is; Rejected (8) if unknown |
@@ -18,11 +19,12 @@ use taut_engine::{CancelReason, Event, RejectReason};
 use taut_fix::{
     Charges, ExecType, ExecutionReport, Liquidity, LongText, MassStatus, OrdStatus, ShortText,
 };
-use taut_types::{HalfTicks, Lots, Nanos, OrderId, OrderType, Price, Qty, Side};
+use taut_types::{Lots, Nanos, OrderId, OrderType, Price, Qty, Side};
 
 use crate::identity::ClientId;
 use crate::listing::Listing;
-use crate::orders::{ClientOrder, ClientOrders, DoneOrder};
+use crate::orders::{ClientOrder, ClientOrders, DoneOrder, Left};
+use crate::trades::{ClientTrade, Part};
 
 /// By custom the OrderID (37) of what never became an order.
 pub fn no_order_id() -> LongText {
@@ -44,6 +46,8 @@ pub mod ord_rej_reason {
 #[derive(Debug)]
 pub struct Reporter {
     pub exec_count: u64,
+    /// Text (58) of the cancels that come now: why nobody asked for them.
+    pub reason: &'static str,
 }
 
 /// What one report adds to the state of its order.
@@ -57,7 +61,7 @@ struct Change<'a> {
 
 impl Reporter {
     pub const fn new() -> Self {
-        Self { exec_count: 0 }
+        Self { exec_count: 0, reason: "" }
     }
 
     /// Tells the clients about an event in an instrument, and forgets their orders that are over.
@@ -84,9 +88,16 @@ impl Reporter {
                     orders.finish(order_id, OrdStatus::Rejected);
                 }
             }
-            Event::Trade { maker, taker, price, lots, .. } => {
-                self.fill(utc, of, (taker, Liquidity::Taker), (price, lots), orders, send);
-                self.fill(utc, of, (maker, Liquidity::Maker), (price, lots), orders, send);
+            Event::Trade { maker, taker, price, lots, taker_rested, .. } => {
+                // In an auction both may have been there.
+                let arrived = if taker_rested { Liquidity::Maker } else { Liquidity::Taker };
+                let at = of.instrument.price(price).unwrap_or(Price(i64::MAX));
+                let parts = [(taker, arrived), (maker, Liquidity::Maker)]
+                    .map(|order| self.fill(utc, of, order, (at, lots), orders, send));
+                if parts.iter().any(Option::is_some) {
+                    let (place, is_busted) = (of.place, false);
+                    orders.trades.push(ClientTrade { place, price: at, lots, parts, is_busted });
+                }
             }
             Event::Cancelled { order_id, reason, .. } => {
                 if let Some(order) = orders.get(order_id) {
@@ -143,7 +154,7 @@ impl Reporter {
             exec_type: ExecType::OrderStatus,
             ord_status: order.status(),
             symbol: Some(of.symbol.into()),
-            order_qty: Some(qty(order.order.lots)),
+            order_qty: Some(qty(order.order_lots())),
             price: limit_price(of, order),
             leaves_qty: qty(order.open_lots()),
             cum_qty: qty(order.traded),
@@ -201,15 +212,14 @@ impl Reporter {
         utc: Nanos,
         of: &Listing,
         (order_id, liquidity): (OrderId, Liquidity),
-        (price, lots): (HalfTicks, Lots),
+        (price, lots): (Price, Lots),
         orders: &mut ClientOrders,
         send: &mut impl FnMut(ClientId, &ExecutionReport<'_>),
-    ) {
+    ) -> Option<Part> {
         if ClientOrders::is_flow_id(order_id) {
-            return;
+            return None;
         }
-        let price = of.instrument.price(price).unwrap_or(Price(i64::MAX));
-        let Some(order) = orders.fill(order_id, price, lots) else { return };
+        let order = orders.fill(order_id, price, lots)?;
         let ord_status = order.status();
         let last = Some((price, lots));
         let plain = Change::plain(ExecType::Trade, ord_status);
@@ -217,6 +227,43 @@ impl Reporter {
         self.report(utc, of, order_id, &order, &Change { last, charges, ..plain }, send);
         if ord_status == OrdStatus::Filled {
             orders.finish(order_id, ord_status);
+        }
+        let (client, cl_ord_id) = (order.client, order.cl_ord_id);
+        let (account, side, exec_id) = (order.account, order.side(), self.exec_count);
+        let commission = charges.commission;
+        Some(Part { client, order_id, cl_ord_id, account, side, exec_id, commission })
+    }
+
+    /// A client's part of a trade was taken back, and its order is what is left.
+    pub fn busted(
+        &mut self,
+        utc: Nanos,
+        of: &Listing,
+        trade: &ClientTrade,
+        part: &Part,
+        left: &Left,
+    ) -> ExecutionReport<'static> {
+        let qty = |lots: Lots| of.instrument.qty(lots).unwrap_or_default();
+        ExecutionReport {
+            order_id: LongText::from_u64(part.order_id.0),
+            exec_ref_id: Some(LongText::from_u64(part.exec_id)),
+            cl_ord_id: Some(left.cl_ord_id.into()),
+            account: part.account.map(LongText::from),
+            exec_type: ExecType::TradeCancel,
+            ord_status: left.status,
+            symbol: Some(of.symbol.into()),
+            order_qty: left.order_lots.map(qty),
+            last_qty: qty(trade.lots),
+            last_price: Some(trade.price),
+            leaves_qty: qty(left.open_lots),
+            cum_qty: qty(left.traded),
+            avg_price: Some(left.avg_price),
+            text: b"the venue has taken the trade back",
+            charges: Charges {
+                commission: part.commission.map(|paid| Price(-paid.0)),
+                ..Charges::NONE
+            },
+            ..blank(utc, self.next_exec_id(), part.side)
         }
     }
 
@@ -274,14 +321,14 @@ impl Reporter {
             ord_status: change.ord_status,
             symbol: Some(of.symbol.into()),
             side: order.side(),
-            order_qty: Some(qty(order.order.lots)),
+            order_qty: Some(qty(order.order_lots())),
             last_qty: change.last.map_or(Qty::ZERO, |(_, lots)| qty(lots)),
             last_price: change.last.map(|(price, _)| price),
             leaves_qty: if is_open { qty(order.open_lots()) } else { Qty::ZERO },
             cum_qty: qty(order.traded),
             avg_price: Some(order.avg_price()),
             ord_rej_reason: change.refusal.map(|(code, _)| code),
-            text: change.refusal.map_or(&[], |(_, text)| text.as_bytes()),
+            text: change.refusal.map_or(self.reason, |(_, text)| text).as_bytes(),
             transact_time: Some(utc),
         };
         send(order.client, &report);
@@ -365,6 +412,10 @@ pub const fn refusal(reason: RejectReason) -> (u32, &'static str) {
         RejectReason::Conflict => (ord_rej_reason::OTHER, "two terms of the order contradict"),
         RejectReason::UnknownOrderId => (ord_rej_reason::UNKNOWN_ORDER, "the order is over"),
         RejectReason::Closed => (ord_rej_reason::EXCHANGE_CLOSED, "the day is over"),
+        RejectReason::NotInThisPhase => (
+            ord_rej_reason::OTHER,
+            "orders are collected for an auction, and this one cannot wait for it",
+        ),
         RejectReason::Halted => (ord_rej_reason::EXCHANGE_CLOSED, "the instrument is halted"),
         _ => (ord_rej_reason::OTHER, "the engine refused the order"),
     }

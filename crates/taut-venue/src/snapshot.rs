@@ -12,6 +12,7 @@ use taut_market_data::native::{InstrumentDefinition, SnapshotWriter};
 use taut_market_data::{BookOrder, LevelPlace, LevelUpdate};
 use taut_types::{HalfTicks, Instrument, Nanos, Price, SequenceNumber, Side};
 
+use crate::bands::status_of;
 use crate::channel::Channel;
 use crate::config::VenueConfig;
 use crate::error::VenueError;
@@ -81,7 +82,7 @@ impl SnapshotCycle {
         last_sequence: SequenceNumber,
     ) -> Result<(), VenueError> {
         let mut left = self.burst_packets;
-        while let Some(Listing { instrument, status, .. }) = listings.get(self.place) {
+        while let Some(Listing { instrument, phase, .. }) = listings.get(self.place) {
             let first = match self.next_packet {
                 Some(next) => next,
                 None => {
@@ -96,7 +97,7 @@ impl SnapshotCycle {
             let stop = end.min(first + left);
             let definition = definition(instrument);
             for index in first..stop {
-                let packet = self.writer.packet(index, now.utc, &definition, *status);
+                let packet = self.writer.packet(index, now.utc, &definition, status_of(*phase));
                 self.channel.send(io, packet)?;
             }
             left -= stop - first;

@@ -2,6 +2,7 @@
 
 mod allocation;
 mod amend;
+mod busts;
 mod client;
 mod consumer;
 mod entry;
@@ -9,6 +10,8 @@ mod feed;
 mod journaled;
 mod lines;
 mod many;
+mod members;
+mod phases;
 mod positions;
 mod power;
 mod recorded;

@@ -7,8 +7,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use taut_book::OrderBook;
-use taut_engine::Command;
-use taut_fix::{Dictionaries, Now, fix44};
+use taut_engine::{Command, Phase};
+use taut_fix::{CompId, Dictionaries, Now, fix44};
 use taut_io::{
     Admission, Completion, Endpoint, EpollKernel, EventLoop, Handle, Handler, Io, Kernel,
     LoopConfig, WaitStrategy,
@@ -27,6 +27,7 @@ use crate::exchange::Exchange;
 use crate::identity::{ClientId, SessionId};
 use crate::journal::Input;
 use crate::lines::Lines;
+use crate::members::MemberState;
 use crate::observer::Observer;
 use crate::orders::SESSIONS_MAX;
 use crate::pacing::{Flow, FlowPlayer};
@@ -166,6 +167,7 @@ impl<K: Kernel> Venue<K> {
             write_bytes_max: config.pending_bytes_max.clamp(1, WRITE_BYTES),
             reset_on_logon: config.reset_on_logon,
             holds: false,
+            members: config.members.iter().map(|member| member.comp_id).collect(),
         };
         let sizes = LoopConfig {
             sources_max: Self::sources_max(config),
@@ -257,21 +259,38 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
     }
 
     /// What trades cost from here on, by the number of their instrument: their reports say it as
-    /// Commission (12), with who was there first (LastLiquidityInd, 851).
+    /// Commission (12), with who was there first (LastLiquidityInd, 851). Before the journal: fees
+    /// that change while inputs are written down are not written down.
     pub fn set_fees(&mut self, fees: &[FeeRates]) {
-        self.exchange.listings.set_fees(fees);
+        self.exchange.set_fees(fees);
     }
 
     /// Halts an instrument, or has it trade again, and says so on the feed; whether that is new. A
     /// halted one takes no new order; its orders stay, and can be cancelled.
     ///
     /// # Errors
-    /// [`VenueError::Config`] when it is not traded here; when a socket of the venue's own fails.
+    /// As [`set_phase`](Self::set_phase).
     pub fn set_halted(
         &mut self,
         now: Now,
         instrument: InstrumentId,
         is_halted: bool,
+    ) -> Result<bool, VenueError> {
+        let phase = if is_halted { Phase::Halted } else { Phase::Continuous };
+        self.set_phase(now, instrument, phase)
+    }
+
+    /// Has an instrument come to a phase, and says so on the feed; whether that is new. What was
+    /// collected trades where continuous trading or the end of the day follows. It stays in the
+    /// phase until the next one of [`VenueConfig::schedule`].
+    ///
+    /// # Errors
+    /// [`VenueError::Config`] when it is not traded here; when a socket of the venue's own fails.
+    pub fn set_phase(
+        &mut self,
+        now: Now,
+        instrument: InstrumentId,
+        phase: Phase,
     ) -> Result<bool, VenueError> {
         let Some(place) = self.exchange.listings.place_of(instrument) else {
             let (setting, remedy) = ("instrument", "one that is traded here");
@@ -280,7 +299,68 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
         let (io, observer) = (self.events.io(), &mut self.observer);
         let mut out = ClientIo { clients: &mut self.connections.clients, io, observer };
         self.exchange.begin(now, &out);
-        self.exchange.set_halted(now, place, is_halted, &mut out)
+        let is_new = self.exchange.set_phase(now, place, (phase, Nanos::ZERO), &mut out)?;
+        self.exchange.settle(now, &mut out)?;
+        Ok(is_new)
+    }
+
+    /// Stops a member, or has it trade again; whether that is new. The orders of one that is
+    /// stopped are cancelled, and new ones and replacements are refused: it may stay connected, and
+    /// hears why. It is stopped until it is allowed again, also behind a restart.
+    ///
+    /// # Errors
+    /// [`VenueError::Config`] when nobody of this CompID is a member or was here; when a socket of
+    /// the venue's own fails.
+    pub fn set_killed(
+        &mut self,
+        now: Now,
+        member: CompId,
+        is_killed: bool,
+    ) -> Result<bool, VenueError> {
+        let (io, observer) = (self.events.io(), &mut self.observer);
+        let mut out = ClientIo { clients: &mut self.connections.clients, io, observer };
+        let is_member = self.exchange.members.is_listed(member);
+        if !is_member && out.clients.known_as(member).is_none() {
+            let (setting, remedy) = ("member", "one of the venue's, or a client that was here");
+            return Err(VenueError::Config { setting, remedy });
+        }
+        self.exchange.begin(now, &out);
+        self.exchange.set_killed(now, member, is_killed, &mut out)
+    }
+
+    /// Takes back the trade of which a report with this ExecID (17) told, of either side; whether
+    /// that is new. Both sides get a report TradeCancel (ExecType H) with ExecRefID (19), and their
+    /// positions are what they were. The quantity is not entered again: an open order asks for so
+    /// much less, and one that was filled counts as cancelled. The last 4,096 trades of clients are
+    /// remembered, also behind a restart.
+    ///
+    /// # Errors
+    /// [`VenueError::Config`] when no such trade is remembered; when a socket of the venue's own
+    /// fails.
+    pub fn bust(&mut self, now: Now, exec_id: u64) -> Result<bool, VenueError> {
+        let (io, observer) = (self.events.io(), &mut self.observer);
+        let mut out = ClientIo { clients: &mut self.connections.clients, io, observer };
+        self.exchange.begin(now, &out);
+        let (setting, remedy) = ("exec_id", "that of a report of one of the last 4096 trades");
+        let busted = self.exchange.bust(now, exec_id, &mut out)?;
+        busted.ok_or(VenueError::Config { setting, remedy })
+    }
+
+    /// How the members stand, and clients that are none where everybody is let in. Allocates.
+    #[must_use]
+    pub fn members(&self) -> Vec<MemberState> {
+        let Exchange { members, orders, .. } = &self.exchange;
+        let clients = &self.connections.clients;
+        let here: Vec<(CompId, bool)> = clients.comp_ids().collect();
+        let is_new = |it: &CompId| here.iter().all(|(comp_id, _)| comp_id != it);
+        let away = members.comp_ids().filter(is_new).map(|comp_id| (comp_id, false));
+        let state = |(comp_id, is_connected)| MemberState {
+            comp_id,
+            is_connected,
+            is_killed: members.is_killed(comp_id),
+            open_orders: clients.known_as(comp_id).map_or(0, |it| orders.open_count_of(it)),
+        };
+        here.iter().copied().chain(away).map(state).collect()
     }
 
     /// The flow's next step is due now; the later ones keep their distances.
@@ -308,6 +388,7 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
             .poll(&mut Turn::of(&mut self.connections, &mut self.exchange, &mut self.observer))
             .during("the venue's loop")?;
         let mut worked = arrived > 0;
+        worked |= self.run_phases(now)?;
         self.serve_clients(now)?;
         worked |= self.run_flow(now)?;
         worked |= self.serve_observer(now)?;
@@ -322,6 +403,10 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
             return Nanos::ZERO;
         }
         let feed = self.snapshots.due().min(self.heartbeat_due());
+        // The schedule is in UTC: from one turn to the next both clocks go the same way.
+        let Now { mono, utc } = self.connections.now;
+        let phases = mono.0.saturating_add(self.exchange.phases_due().0.saturating_sub(utc.0));
+        let feed = feed.min(Nanos(phases));
         let flow = self.exchange.player.due();
         let clients = self.connections.clients.due();
         [flow, clients, self.observer.due()].into_iter().flatten().fold(feed, Nanos::min)
@@ -403,7 +488,9 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
     pub fn book_state(&self, instrument: InstrumentId) -> Option<BookState> {
         let place = self.exchange.listings.place_of(instrument)?;
         let listing = self.exchange.listings().get(place)?;
-        Some(BookState::of(&listing.instrument, self.exchange.book(place)))
+        let (phase, indicative) = (listing.phase, self.exchange.indicative(place));
+        let state = BookState::of(&listing.instrument, self.exchange.book(place));
+        Some(BookState { phase, indicative, ..state })
     }
 
     /// How many clients are connected, logged on or not.
@@ -435,6 +522,13 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
         self.events.io().source_count()
     }
 
+    /// Phases come before what clients have sent.
+    fn run_phases(&mut self, now: Now) -> Result<bool, VenueError> {
+        let (clients, io, observer) =
+            (&mut self.connections.clients, self.events.io(), &mut self.observer);
+        self.exchange.run_phases(now, &mut ClientIo { clients, io, observer })
+    }
+
     fn serve_clients(&mut self, now: Now) -> Result<(), VenueError> {
         for slot in 0..self.connections.clients.used() {
             let Some((session, connection)) = self.connections.clients.at(slot) else { continue };
@@ -460,6 +554,7 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
                 match out.clients.log_on(session, comp_id) {
                     LogOn::First(client) => {
                         out.prove(session);
+                        self.exchange.members.welcome(client, comp_id);
                         if is_new {
                             self.exchange.begin_session(client);
                             out.clients.numbers_begin(client);

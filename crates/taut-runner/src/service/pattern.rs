@@ -1,6 +1,7 @@
 //! Names of instruments by regular expressions.
 
 use regex_lite::Regex;
+use taut_types::{Instrument, InstrumentId};
 
 use crate::mistakes::Mistake;
 
@@ -44,4 +45,22 @@ impl Patterns {
     pub fn mean(&self, name: &str) -> bool {
         self.0.iter().any(|pattern| pattern.means(name))
     }
+}
+
+/// The instruments that are meant under a key; nothing where it is left out.
+pub fn instruments_meant(
+    key: &str,
+    texts: Option<&Vec<String>>,
+    listed: &[(&str, Instrument)],
+    mistakes: &mut Vec<Mistake>,
+) -> Option<Vec<InstrumentId>> {
+    let texts = texts?;
+    let named = Patterns::new(key, texts, mistakes);
+    let is_meant = |(name, _): &&(&str, Instrument)| named.mean(name);
+    let ids: Vec<_> = listed.iter().filter(is_meant).map(|(_, it)| it.id()).collect();
+    if ids.is_empty() {
+        let remedy = "names of instruments of this venue, or left out for all of them";
+        mistakes.push(Mistake::new(key, format!("{texts:?}"), remedy));
+    }
+    Some(ids)
 }

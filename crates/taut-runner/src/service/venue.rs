@@ -15,7 +15,10 @@ use taut_sys::{
     process_id, stop_requests, utc,
 };
 use taut_types::{FeeRates, Instrument, Nanos};
-use taut_venue::{FeedOutput, Flow, Observer, Venue, VenueConfig, VenueJournal, VenueSockets};
+use taut_venue::{
+    FeedOutput, Flow, Member, Observer, Phase, PriceBands, ScheduledPhase, Venue, VenueConfig,
+    VenueError, VenueJournal, VenueSockets,
+};
 
 use crate::error::RunnerError;
 use crate::feed::sender_to;
@@ -26,7 +29,10 @@ use crate::service::recordings::{self, Playing, RecordingSeen, RecordingSettings
 use crate::service::telling::{entry, queue, tell_not_served};
 use crate::service::venue_control::{VenueControl, VenueReply, VenueRequest};
 use crate::service::venue_journal::{KeeperThread, Ship, VenueJournalKeys};
-use crate::service::venue_state::{VenueBook, VenueState};
+use crate::service::venue_members::{MemberKeys, members};
+use crate::service::venue_phases::{BandKeys, PHASE_NAMES, ScheduleKeys};
+use crate::service::venue_phases::{bands, phase_named, schedule};
+use crate::service::venue_state::{VenueBook, VenueMember, VenueState};
 use crate::settings::{
     InstrumentSettings, Settings, Simulator, build_fees, build_instruments, comp_id,
 };
@@ -38,8 +44,8 @@ pub const VENUE_SAMPLE: &str = include_str!("venue.toml");
 /// How long it sleeps at the most: what it is late with a signal.
 const WAIT: Nanos = Nanos::from_millis(50);
 
-/// Symbols that are told to who names none of them.
-const SYMBOLS_TOLD: usize = 12;
+/// Symbols or members that are told to who names none of them.
+const NAMES_TOLD: usize = 12;
 
 /// A venue simulator's settings. All that a file can say ([`VENUE_SAMPLE`]):
 ///
@@ -81,6 +87,15 @@ pub struct VenueFile {
     /// What it remembers from one start to the next; without it the venue begins anew.
     #[serde(default)]
     pub journal: Option<VenueJournalKeys>,
+    /// Who may trade; with none everybody may, without limits.
+    #[serde(default)]
+    pub members: Vec<MemberKeys>,
+    /// When instruments trade; without it always.
+    #[serde(default)]
+    pub schedule: Vec<ScheduleKeys>,
+    /// How far prices may go; without it as far as they like.
+    #[serde(default)]
+    pub bands: Vec<BandKeys>,
     /// What is traded; the order gives each its number.
     pub instruments: Vec<InstrumentSettings>,
     /// The crowd.
@@ -89,6 +104,13 @@ pub struct VenueFile {
     /// Instruments that have a recording instead of the crowd.
     #[serde(default)]
     pub recordings: Vec<RecordingSettings>,
+}
+
+/// What a venue demands of who trades there.
+struct Rules {
+    members: Vec<Member>,
+    schedule: Vec<ScheduledPhase>,
+    bands: Vec<PriceBands>,
 }
 
 /// The crowd of a venue.
@@ -126,7 +148,11 @@ impl FileSettings for VenueFile {
 
     fn mistakes(&self) -> Vec<Mistake> {
         let journal = self.journal.iter().flat_map(VenueJournalKeys::mistakes);
-        self.check().err().map(Mistake::from).into_iter().chain(journal).collect()
+        let found = self.check().err().map(Mistake::from);
+        // Where it is known what is traded.
+        let instruments = build_instruments(&self.instruments).unwrap_or_default();
+        let rules = self.rules(&instruments).1;
+        found.into_iter().chain(journal).chain(rules).collect()
     }
 }
 
@@ -165,8 +191,7 @@ impl VenueFile {
     /// What is wrong there: the file, the line, the value, and what the file must be.
     pub fn look_at_recordings(&self) -> Result<Vec<RecordingSeen>, RunnerError> {
         let instruments = build_instruments(&self.instruments)?;
-        let listed: Vec<_> = self.names().into_iter().zip(instruments).collect();
-        recordings::look(&self.recordings, &listed)
+        recordings::look(&self.recordings, &self.listed(&instruments))
     }
 
     fn comp_id(&self) -> Result<CompId, RunnerError> {
@@ -176,6 +201,22 @@ impl VenueFile {
     /// The names of its instruments, in their places.
     fn names(&self) -> Vec<&str> {
         self.instruments.iter().map(InstrumentSettings::venue_name).collect()
+    }
+
+    /// Members, schedule and bands of these instruments, and what is wrong with them.
+    fn rules(&self, instruments: &[Instrument]) -> (Rules, Vec<Mistake>) {
+        let listed = self.listed(instruments);
+        let (members, mut mistakes) = members(&self.members, &listed);
+        let (schedule, wrong) = schedule(&self.schedule, &listed);
+        mistakes.extend(wrong);
+        let (bands, wrong) = bands(&self.bands, &listed);
+        mistakes.extend(wrong);
+        (Rules { members, schedule, bands }, mistakes)
+    }
+
+    /// Its instruments with their names.
+    fn listed(&self, instruments: &[Instrument]) -> Vec<(&str, Instrument)> {
+        self.names().into_iter().zip(instruments.iter().copied()).collect()
     }
 
     /// The same in the words of a run.
@@ -275,12 +316,24 @@ fn answer<O: Observer<EpollKernel>>(
     now: Now,
     request: &VenueRequest,
 ) -> VenueReply {
-    let (symbol, is_halted) = match request {
-        VenueRequest::Halt { symbol } => (symbol, true),
-        VenueRequest::Resume { symbol } => (symbol, false),
+    let (symbol, phase) = match request {
+        VenueRequest::Halt { symbol } => (symbol, Phase::Halted),
+        VenueRequest::Resume { symbol } => (symbol, Phase::Continuous),
+        VenueRequest::Phase { symbol, phase } => match phase_named(phase) {
+            Some(phase) => (symbol, phase),
+            None => {
+                let text = format!("no phase '{phase}'; it is one of {PHASE_NAMES}");
+                return VenueReply::Failed { text };
+            }
+        },
+        VenueRequest::Kill { member } => return set_killed(venue, now, member, true),
+        VenueRequest::Allow { member } => return set_killed(venue, now, member, false),
+        VenueRequest::Bust { exec_id } => return bust(venue, now, *exec_id),
         VenueRequest::State => {
             let named = |it: &Instrument| (it.symbol().as_str().to_owned(), None);
-            return VenueReply::State(state(venue, instruments, named));
+            let members = venue.members().iter().map(VenueMember::from).collect();
+            let state = state(venue, instruments, named);
+            return VenueReply::State(VenueState { members, ..state });
         }
         VenueRequest::RunCrowd(trades) => return run_crowd(venue, now, has_crowd, *trades),
         VenueRequest::Promote => {
@@ -293,11 +346,11 @@ fn answer<O: Observer<EpollKernel>>(
     };
     let named = instruments.iter().find(|it| it.symbol().as_str() == symbol.as_str());
     let Some(instrument) = named else {
-        let all: Vec<_> = instruments.iter().take(SYMBOLS_TOLD).map(|it| it.symbol()).collect();
+        let all: Vec<_> = instruments.iter().take(NAMES_TOLD).map(|it| it.symbol()).collect();
         let all = all.iter().map(|symbol| symbol.as_str()).collect::<Vec<_>>().join(", ");
         return VenueReply::Failed { text: format!("no instrument '{symbol}'; it trades {all}") };
     };
-    match venue.set_halted(now, instrument.id(), is_halted) {
+    match venue.set_phase(now, instrument.id(), phase) {
         Ok(is_new) => VenueReply::Done { is_new },
         Err(error) => VenueReply::Failed { text: error.to_string() },
     }
@@ -315,7 +368,43 @@ pub(super) fn state<K: Kernel, O: Observer<K>>(
         let (name, change) = named(instrument);
         Some(VenueBook::new(&name, instrument, change, &state))
     });
-    VenueState { books: books.collect() }
+    VenueState { books: books.collect(), ..VenueState::default() }
+}
+
+/// Takes a trade back.
+fn bust<O: Observer<EpollKernel>>(
+    venue: &mut Venue<EpollKernel, O>,
+    now: Now,
+    exec_id: u64,
+) -> VenueReply {
+    match venue.bust(now, exec_id) {
+        Ok(is_new) => VenueReply::Done { is_new },
+        Err(VenueError::Config { remedy, .. }) => VenueReply::Failed {
+            text: format!("no trade with ExecID {exec_id}; it takes {remedy}"),
+        },
+        Err(error) => VenueReply::Failed { text: error.to_string() },
+    }
+}
+
+/// Stops a member, or has it trade again.
+fn set_killed<O: Observer<EpollKernel>>(
+    venue: &mut Venue<EpollKernel, O>,
+    now: Now,
+    member: &str,
+    is_killed: bool,
+) -> VenueReply {
+    let killed = CompId::new(member.as_bytes()).map(|it| venue.set_killed(now, it, is_killed));
+    match killed {
+        Some(Ok(is_new)) => VenueReply::Done { is_new },
+        Some(Err(VenueError::Config { .. })) | None => {
+            let members = venue.members();
+            let names: Vec<_> =
+                members.iter().take(NAMES_TOLD).map(|it| it.comp_id.as_str()).collect();
+            let known = if names.is_empty() { "nobody".to_owned() } else { names.join(", ") };
+            VenueReply::Failed { text: format!("no member '{member}'; it knows {known}") }
+        }
+        Some(Err(error)) => VenueReply::Failed { text: error.to_string() },
+    }
 }
 
 /// Has the crowd trade or rest, where there is one.
@@ -380,8 +469,13 @@ impl Parts {
         config.cancel_on_disconnect = file.cancel_on_disconnect;
         config.reset_on_logon = file.reset_on_logon;
         config.comp_id = file.comp_id()?;
-        let names = file.names().into_iter();
-        let listed: Vec<_> = names.zip(config.instruments.iter().copied()).collect();
+        let (rules, mistakes) = file.rules(&config.instruments);
+        if !mistakes.is_empty() {
+            return Err(mistakes::error(&mistakes));
+        }
+        let Rules { members, schedule, bands } = rules;
+        (config.members, config.schedule, config.bands) = (members, schedule, bands);
+        let listed = file.listed(&config.instruments);
         let recordings = Recordings::read(&file.recordings, &listed)?;
         recordings.make_room(&mut config);
         for instrument in &mut settings.instruments {

@@ -39,6 +39,28 @@ pub(super) enum VenueRequest {
         /// Its name.
         symbol: String,
     },
+    /// An instrument comes to a phase.
+    Phase {
+        /// Its name.
+        symbol: String,
+        /// The phase's.
+        phase: String,
+    },
+    /// A member's orders are cancelled, and it enters none from now on.
+    Kill {
+        /// Its CompID.
+        member: String,
+    },
+    /// It does again.
+    Allow {
+        /// Its CompID.
+        member: String,
+    },
+    /// A trade is taken back.
+    Bust {
+        /// The ExecID of one of its reports.
+        exec_id: u64,
+    },
     /// What its books come to.
     State,
     /// The crowd trades from now on, or rests.
@@ -196,7 +218,48 @@ pub fn set_venue_halted(name: &str, symbol: &str, is_halted: bool) -> Result<boo
         true => VenueRequest::Halt { symbol },
         false => VenueRequest::Resume { symbol },
     };
-    match ask(name, &request)? {
+    done(name, &request)
+}
+
+/// Has the venue of this name, or at this path, bring an instrument to a phase, as its file names
+/// it: `pre-open`, `auction`, `continuous`, `halt`, `closing-auction`, `closed`. It stays there
+/// until the next phase of the schedule. Whether it was not so before.
+///
+/// # Errors
+/// [`RunnerError::Run`] when nobody listens there, does not reply in time, or cannot: it does not
+/// trade the instrument, or knows no such phase.
+pub fn set_venue_phase(name: &str, symbol: &str, phase: &str) -> Result<bool, RunnerError> {
+    let (symbol, phase) = (symbol.to_owned(), phase.to_owned());
+    done(name, &VenueRequest::Phase { symbol, phase })
+}
+
+/// Has the venue of this name, or at this path, stop a member: its orders are cancelled, and it
+/// enters none until it is allowed again. Whether it was not so before.
+///
+/// # Errors
+/// [`RunnerError::Run`] when nobody listens there, does not reply in time, or knows no such member.
+pub fn set_member_killed(name: &str, member: &str, is_killed: bool) -> Result<bool, RunnerError> {
+    let member = member.to_owned();
+    let request = match is_killed {
+        true => VenueRequest::Kill { member },
+        false => VenueRequest::Allow { member },
+    };
+    done(name, &request)
+}
+
+/// Has the venue of this name, or at this path, take back the trade of which a report with this
+/// ExecID told: both sides hear it, and hold what they held before. Whether it was not so before.
+///
+/// # Errors
+/// [`RunnerError::Run`] when nobody listens there, does not reply in time, or does not remember the
+/// trade.
+pub fn bust_venue_trade(name: &str, exec_id: u64) -> Result<bool, RunnerError> {
+    done(name, &VenueRequest::Bust { exec_id })
+}
+
+/// Asks for a change; whether it was not so before.
+fn done(name: &str, request: &VenueRequest) -> Result<bool, RunnerError> {
+    match ask(name, request)? {
         VenueReply::Done { is_new } => Ok(is_new),
         other => Err(refused(name, other)),
     }

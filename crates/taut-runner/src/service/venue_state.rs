@@ -4,7 +4,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use taut_types::{Instrument, Lots, Price};
-use taut_venue::BookState;
+use taut_venue::{BookState, MemberState, Phase};
+
+use crate::service::venue_phases::phase_name;
 
 /// The books of a venue, in the order of its file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -12,6 +14,39 @@ use taut_venue::BookState;
 pub struct VenueState {
     /// One for each instrument.
     pub books: Vec<VenueBook>,
+    /// Who may trade, or has been here; nobody at a venue that speaks as another.
+    #[serde(default)]
+    pub members: Vec<VenueMember>,
+}
+
+/// A member of a venue, or a client of one that lets everybody in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct VenueMember {
+    /// Its CompID.
+    pub comp_id: String,
+    /// Whether it is connected.
+    pub is_connected: bool,
+    /// Whether `taut venue kill` has stopped it.
+    pub is_killed: bool,
+    /// Its open orders.
+    pub open_orders: usize,
+}
+
+impl From<&MemberState> for VenueMember {
+    fn from(state: &MemberState) -> Self {
+        let MemberState { comp_id, is_connected, is_killed, open_orders, .. } = *state;
+        let comp_id = comp_id.as_str().to_owned();
+        Self { comp_id, is_connected, is_killed, open_orders }
+    }
+}
+
+impl fmt::Display for VenueMember {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let here = if self.is_connected { "connected" } else { "away" };
+        let killed = if self.is_killed { ", killed" } else { "" };
+        write!(f, "member {}: {here}{killed}, {} open orders", self.comp_id, self.open_orders)
+    }
 }
 
 /// A book of a venue's engine.
@@ -35,6 +70,28 @@ pub struct VenueBook {
     pub levels_hash: String,
     /// [`BookState::orders_hash`] in hexadecimal digits.
     pub orders_hash: String,
+    /// The phase that it is in: `continuous`, `pre-open`, `auction`, `halt` and so on.
+    pub phase: String,
+    /// What an auction that ended now would come to; nothing where nothing would trade.
+    pub indicative: Option<Indicative>,
+}
+
+/// What an auction that ended now would come to, in decimals.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Indicative {
+    /// The price of all its trades.
+    pub price: String,
+    /// How much would trade.
+    pub quantity: String,
+    /// What would be left of buys at the price; of sells where it is below zero.
+    pub surplus: String,
+}
+
+impl fmt::Display for Indicative {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} x {}, surplus {}", self.quantity, self.price, self.surplus)
+    }
 }
 
 /// The best level of a side, in decimals.
@@ -55,9 +112,17 @@ impl VenueBook {
         change: Option<u64>,
         state: &BookState,
     ) -> Self {
+        let quantity = |lots: Lots| {
+            instrument.qty(lots).map_or_else(|_| lots.0.to_string(), |it| it.to_string())
+        };
         let best = |(price, lots): (Price, Lots)| Best {
             price: price.to_string(),
-            quantity: instrument.qty(lots).map_or_else(|_| lots.0.to_string(), |it| it.to_string()),
+            quantity: quantity(lots),
+        };
+        let indicative = |(price, lots, surplus): (Price, Lots, i64)| Indicative {
+            price: price.to_string(),
+            quantity: quantity(lots),
+            surplus: quantity(Lots(surplus)),
         };
         Self {
             symbol: name.to_owned(),
@@ -68,6 +133,8 @@ impl VenueBook {
             orders: state.orders,
             levels_hash: format!("{:016x}", state.levels_hash),
             orders_hash: format!("{:016x}", state.orders_hash),
+            phase: phase_name(state.phase).to_owned(),
+            indicative: state.indicative.map(indicative),
         }
     }
 }
@@ -85,7 +152,13 @@ impl fmt::Display for VenueBook {
         write!(f, "{}: {bid} | {offer}, {} levels, ", self.symbol, self.levels)?;
         write!(f, "{} orders, levels {}, ", self.orders, self.levels_hash)?;
         write!(f, "orders {}", self.orders_hash)?;
-        self.change.map_or(Ok(()), |change| write!(f, ", change {change}"))
+        if let Some(change) = self.change {
+            write!(f, ", change {change}")?;
+        }
+        if self.phase != phase_name(Phase::Continuous) {
+            write!(f, ", {}", self.phase)?;
+        }
+        self.indicative.as_ref().map_or(Ok(()), |it| write!(f, ", would trade {it}"))
     }
 }
 
@@ -95,7 +168,7 @@ impl fmt::Display for VenueState {
             let end = if at == 0 { "" } else { "\n" };
             write!(f, "{end}{book}")?;
         }
-        Ok(())
+        self.members.iter().try_for_each(|member| write!(f, "\n{member}"))
     }
 }
 
@@ -116,7 +189,7 @@ mod tests {
         (state.levels, state.orders, state.levels_hash) = (1, 2, 0xab);
         let book = VenueBook::new("BTCUSDT", &instrument, Some(7), &state);
         let bid = book.bid.as_ref().expect("a bid").to_string();
-        let shown = VenueState { books: vec![book] }.to_string();
+        let shown = VenueState { books: vec![book], ..VenueState::default() }.to_string();
         assert_eq!(
             shown,
             format!(

@@ -9,14 +9,16 @@
 //! | 164 | a client leaves | client (16) |
 //! | 165 | a command | place (32), record of the engine |
 //! | 166 | a print | place (32), price, lots, side |
-//! | 167 | a halt, or its end | place (32), 1 or 0 |
+//! | 167 | a phase begins | place (32), phase (8), time of the schedule's entry (64; 0: none) |
 //! | 168 | numbers of a session | client (16), next outgoing, next incoming (64; 0: as it is) |
 //! | 169 | the venue has stopped | |
+//! | 170 | a member is stopped, or trades again | CompID, 1 or 0 |
+//! | 171 | a trade is taken back | ExecID (64) of one of its reports |
 //!
 //! The head of an input: UTC (64), count of sessions that had reports (16), and of each its client
 //! (16) and the number of the first report (64).
 
-use taut_engine::{Command, JOURNAL_RECORD_BYTES};
+use taut_engine::{Command, JOURNAL_RECORD_BYTES, Phase};
 use taut_fix::CompId;
 use taut_types::{Lots, Nanos, Price, Side};
 
@@ -32,9 +34,11 @@ const MESSAGE: u16 = 163;
 const LEAVE: u16 = 164;
 const COMMAND: u16 = 165;
 const PRINT: u16 = 166;
-const HALT: u16 = 167;
+const PHASE: u16 = 167;
 const NUMBERS: u16 = 168;
 const STOPPED: u16 = 169;
+const KILL: u16 = 170;
+const BUST: u16 = 171;
 
 /// What a venue is given. The bytes of a message stand behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,8 +61,13 @@ pub enum Input {
     Command { place: usize, command: Command },
     /// A trade that no order took part in.
     Print { place: usize, price: Price, lots: Lots, aggressor: Side },
-    /// An instrument is halted, or trades again.
-    Halt { place: usize, is_halted: bool },
+    /// An instrument comes to a phase.
+    Phase {
+        place: usize,
+        phase: Phase,
+        /// When the entry of the schedule was due that this carries out; zero where it is none.
+        scheduled: Nanos,
+    },
     /// Up to here a session's numbers may be used, or where they stand.
     Numbers {
         client: ClientId,
@@ -68,6 +77,10 @@ pub enum Input {
     },
     /// The venue has stopped in order.
     Stopped,
+    /// A member is stopped, or trades again.
+    Kill { member: CompId, is_killed: bool },
+    /// The trade is taken back of which a report with this ExecID (17) told.
+    Bust { exec_id: u64 },
 }
 
 /// The first report of an input to a client: its number.
@@ -111,10 +124,11 @@ impl Input {
                 put.u8(aggressor as u8);
                 PRINT
             }
-            Self::Halt { place, is_halted } => {
+            Self::Phase { place, phase, scheduled } => {
                 put.u32(place as u32);
-                put.u8(u8::from(is_halted));
-                HALT
+                put.u8(phase as u8);
+                put.i64(scheduled.0);
+                PHASE
             }
             Self::Numbers { client, outgoing, incoming } => {
                 put.u16(client.0 as u16);
@@ -123,6 +137,15 @@ impl Input {
                 NUMBERS
             }
             Self::Stopped => STOPPED,
+            Self::Kill { member, is_killed } => {
+                put.text(&member);
+                put.u8(u8::from(is_killed));
+                KILL
+            }
+            Self::Bust { exec_id } => {
+                put.u64(exec_id);
+                BUST
+            }
         }
     }
 
@@ -154,13 +177,19 @@ impl Input {
                 lots: Lots(take.i64()?),
                 aggressor: if take.flag()? { Side::Sell } else { Side::Buy },
             },
-            HALT => Self::Halt { place: take.u32()? as usize, is_halted: take.flag()? },
+            PHASE => Self::Phase {
+                place: take.u32()? as usize,
+                phase: Phase::from_index(take.u8()?)?,
+                scheduled: Nanos(take.i64()?),
+            },
             NUMBERS => Self::Numbers {
                 client: client(&mut take)?,
                 outgoing: take.u64()?,
                 incoming: take.u64()?,
             },
             STOPPED => Self::Stopped,
+            KILL => Self::Kill { member: take.text()?, is_killed: take.flag()? },
+            BUST => Self::Bust { exec_id: take.u64()? },
             _ => return None,
         };
         let Take(message) = take;
@@ -189,9 +218,11 @@ mod tests {
             Input::Leave { client },
             Input::Command { place: 2, command: Command::New(order) },
             Input::Print { place: 1, price: Price(-4), lots: Lots(8), aggressor: Side::Sell },
-            Input::Halt { place: 0, is_halted: true },
+            Input::Phase { place: 0, phase: Phase::Halted, scheduled: Nanos(9) },
             Input::Numbers { client, outgoing: 300, incoming: 0 },
             Input::Stopped,
+            Input::Kill { member: comp_id, is_killed: true },
+            Input::Bust { exec_id: 12 },
         ];
         let (numbers, mut told) = ([(ClientId(1), 44), (ClientId(7), 5)], Vec::new());
         for input in inputs {

@@ -30,6 +30,7 @@ impl ClientOrders {
             put.u16(client.0 as u16);
             put_done(put, done);
         }
+        self.trades.put_image(put);
         put.count(self.holdings.clients());
         for client in 0..self.holdings.clients() {
             let held: Vec<_> = self.holdings.held(ClientId(client), None).collect();
@@ -46,8 +47,10 @@ impl ClientOrders {
     pub fn take_image(&mut self, take: &mut Take<'_>) -> Option<()> {
         self.next_order_id = take.u64()?;
         self.open.clear();
+        self.open_counts.clear();
         for _ in 0..take.count()? {
             let order = take_order(take)?;
+            self.count(order.client, 1);
             self.open.insert(order.order.order_id, order);
         }
         self.known.clear();
@@ -63,8 +66,11 @@ impl ClientOrders {
             let (client, done) = (ClientId(take.u16()?.into()), take_done(take)?);
             self.renamed.insert(done.order_id, (client, done));
         }
+        self.trades.take_image(take)?;
         self.holdings.clear();
         for client in 0..take.count()? {
+            // One who holds nothing has a place, too.
+            self.holdings.shrink(ClientId(client));
             for _ in 0..take.count()? {
                 let (place, account) = (take.u32()? as usize, take.option(Take::text)?);
                 let lots = take.i64()?;
@@ -110,6 +116,7 @@ fn put_order(put: &mut Put, order: &ClientOrder) {
     });
     put.u8(u8::from(order.is_renamed));
     put.i64(order.traded.0);
+    put.i64(order.busted.0);
     put.i128(order.notional);
 }
 
@@ -125,6 +132,7 @@ fn take_order(take: &mut Take<'_>) -> Option<ClientOrder> {
         replacement: take.option(|take| Some((take_terms(take)?, take.option(Take::text)?)))?,
         is_renamed: take.flag()?,
         traded: Lots(take.i64()?),
+        busted: Lots(take.i64()?),
         notional: take.i128()?,
     })
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use taut_fix::{
-    ExecType, MassCancelType, MassStatusType, MemoryStore, OrderCancelReplaceRequest,
+    CompId, ExecType, MassCancelType, MassStatusType, MemoryStore, OrderCancelReplaceRequest,
     OrderMassCancelRequest, OrderMassStatusRequest, Session,
 };
 use taut_testkit::{Draw, for_each_seed};
@@ -16,7 +16,18 @@ use crate::tests::client::{Answer, Client, cancel, limit, market};
 use crate::tests::consumer::{order_consumer, order_hash};
 use crate::tests::many::{Listener, compare, crowd, many};
 use crate::tests::rig::{Rig, UTC, config, drain, instrument, text};
-use crate::{Flow, Now, Venue, VenueConfig};
+use crate::{Flow, Now, Phase, Venue, VenueConfig};
+
+/// Most of the time orders trade.
+const PHASES: [Phase; 7] = [
+    Phase::Continuous,
+    Phase::Continuous,
+    Phase::PreOpen,
+    Phase::OpeningAuction,
+    Phase::Halted,
+    Phase::ClosingAuction,
+    Phase::Closed,
+];
 
 pub(super) const START: Now = Now { mono: Nanos::from_secs(1_000), utc: UTC };
 
@@ -137,9 +148,13 @@ fn a_killed_venue_goes_on_as_if_it_had_not_been() {
                 let which = random.below(2) as usize;
                 ask(&mut random, &mut clients[which], rig.now, &mut id);
                 if random.below(20) == 0 {
-                    let is_halted = random.below(2) == 0;
-                    let halted = rig.venue.set_halted(rig.now, InstrumentId(1), is_halted);
-                    halted.expect("it is listed");
+                    let phase = random.pick(&PHASES);
+                    rig.venue.set_phase(rig.now, InstrumentId(1), phase).expect("it is listed");
+                }
+                if random.below(40) == 0 {
+                    let member = CompId::new(names[which].as_bytes()).expect("a name");
+                    let is_killed = random.below(2) == 0;
+                    rig.venue.set_killed(rig.now, member, is_killed).expect("it was here");
                 }
                 rig.advance(Nanos::from_micros(100));
                 // Some are served together.

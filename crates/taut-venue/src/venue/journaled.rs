@@ -11,6 +11,7 @@ use crate::clients::ClientIo;
 use crate::connection::Request;
 use crate::error::{NotTaken, VenueError};
 use crate::exchange::FLOW;
+use crate::identity::ClientId;
 use crate::journal::{Input, JournalKeeper, Put, Recovered, Sequencer, Take, Told, VenueJournal};
 
 /// Fields of a message.
@@ -58,7 +59,9 @@ impl<K: Kernel> Venue<K> {
         let why = |why| VenueError::NotTaken { frame: 1, why };
         self.exchange.take_image(&mut image).map_err(why)?;
         let clients = self.connections.clients.take_image(&mut image);
-        clients.filter(|()| image.0.is_empty()).ok_or_else(|| why(NotTaken::Malformed))
+        clients.filter(|()| image.0.is_empty()).ok_or_else(|| why(NotTaken::Malformed))?;
+        self.welcome_all();
+        Ok(())
     }
 
     /// Begins a journal with what it has come to, and is the venue from then on.
@@ -72,6 +75,8 @@ impl<K: Kernel> Venue<K> {
             self.connections.clients.skip_reserved();
         }
         self.exchange.publisher.lines.is_muted = false;
+        self.exchange.go_by_configured();
+        self.welcome_all();
         recovered.open_orders = self.exchange.orders.open_count();
         recovered.clients = self.connections.clients.known();
         let mut image = Put::default();
@@ -83,6 +88,13 @@ impl<K: Kernel> Venue<K> {
             self.begin_again(now)?;
         }
         Ok(keeper)
+    }
+
+    /// Clients that were here are known to the members.
+    fn welcome_all(&mut self) {
+        for (at, (comp_id, _)) in self.connections.clients.comp_ids().enumerate() {
+            self.exchange.members.welcome(ClientId(at), comp_id);
+        }
     }
 
     /// All that the exchange has come to.
@@ -156,6 +168,7 @@ impl<K: Kernel> Venue<K> {
         match *input {
             Input::LogOn { comp_id, is_new } => {
                 let client = out.clients.replay_log_on(comp_id, is_new);
+                self.exchange.members.welcome(client, comp_id);
                 if is_new {
                     self.exchange.begin_session(client);
                 }
@@ -180,11 +193,17 @@ impl<K: Kernel> Venue<K> {
             Input::Print { place, price, lots, aggressor } if is_listed(place) => {
                 self.exchange.print(at, place, (price, lots, aggressor), &mut out)?;
             }
-            Input::Halt { place, is_halted } if is_listed(place) => {
-                self.exchange.set_halted(at, place, is_halted, &mut out)?;
+            Input::Phase { place, phase, scheduled } if is_listed(place) => {
+                self.exchange.set_phase(at, place, (phase, scheduled), &mut out)?;
             }
             Input::Numbers { client, outgoing, incoming } => {
                 out.clients.replay_numbers(client, outgoing, incoming);
+            }
+            Input::Kill { member, is_killed } => {
+                self.exchange.set_killed(at, member, is_killed, &mut out)?;
+            }
+            Input::Bust { exec_id } => {
+                self.exchange.bust(at, exec_id, &mut out)?;
             }
             Input::Stopped => {}
             _ => return Ok(None),
@@ -207,6 +226,8 @@ impl<K: Kernel> Venue<K> {
             }
             self.exchange.finish(now, || Input::Leave { client }, &mut out)?;
         }
+        // What was due while nobody ran the venue comes before the flow's first orders.
+        self.exchange.run_phases(now, &mut out)?;
         let owner = Some(FLOW);
         let gone = Command::MassCancel(MassCancel { owner, ..MassCancel::default() });
         let with_books = (0..self.exchange.listings().len())

@@ -312,6 +312,13 @@ where
                             let text = "a venue that speaks as another has no standby";
                             return VenueReply::Failed { text: text.to_owned() };
                         }
+                        VenueRequest::Kill { .. }
+                        | VenueRequest::Allow { .. }
+                        | VenueRequest::Phase { .. }
+                        | VenueRequest::Bust { .. } => {
+                            let text = "members, phases and busts are those of taut's own venue";
+                            return VenueReply::Failed { text: text.to_owned() };
+                        }
                     }
                     let front = venue.observer().0.front();
                     let (faults, injected) = (front.faults(), front.injected);
