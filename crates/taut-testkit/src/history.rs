@@ -13,93 +13,13 @@
 
 mod book;
 mod search;
+mod seen;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
-
-use taut_types::Side;
-
 pub use book::{Book, Resting};
-
-/// An order, by a number that no other order of the history has.
-pub type Order = u64;
-
-/// What a client asks for. Prices and quantities are whole numbers of any unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ask {
-    /// A limit order, which stays.
-    New {
-        /// Its number.
-        order: Order,
-        /// Whether it buys.
-        side: Side,
-        /// Its limit.
-        price: i64,
-        /// How much.
-        qty: i64,
-    },
-    /// The end of an order.
-    Cancel(Order),
-    /// Another limit, another quantity in all.
-    Replace {
-        /// Of which order.
-        order: Order,
-        /// The limit from here on.
-        price: i64,
-        /// How much in all, with what has traded.
-        qty: i64,
-    },
-    /// How an order stands.
-    Status(Order),
-}
-
-/// What a client is told. Trades are told by themselves: [`Trade`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
-    /// The order is taken, or replaced.
-    Taken,
-    /// The order is over, at its owner's wish.
-    Cancelled,
-    /// The order is over already.
-    Refused,
-    /// What of it has traded, and what is left.
-    Standing {
-        /// What has traded.
-        traded: i64,
-        /// What is left; 0 of one that is over.
-        open: i64,
-    },
-}
-
-/// A request of a client.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Request {
-    /// Who asks.
-    pub client: usize,
-    /// What for.
-    pub ask: Ask,
-    /// When it was sent.
-    pub asked: u64,
-    /// When it was answered, and how; nothing where it never was: it may have been executed.
-    pub answered: Option<(u64, Answer)>,
-    /// Where the exchange says that it stood, such as the number of its execution. The search tries
-    /// it first, and believes nothing of it.
-    pub hint: u64,
-}
-
-/// What an order traded, as its owner heard it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Trade {
-    /// Which order.
-    pub order: Order,
-    /// At which price.
-    pub price: i64,
-    /// How much.
-    pub qty: i64,
-    /// When that was heard.
-    pub heard: u64,
-}
+pub use search::Unexplained;
+pub use seen::{Answer, Ask, Order, Request, Trade};
 
 /// What all clients of one instrument asked and heard.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -110,15 +30,6 @@ pub struct History {
     pub trades: Vec<Trade>,
 }
 
-/// No order explains a history.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unexplained {
-    /// The longest beginning that can be explained, as places in [`History::requests`].
-    pub explained: Vec<usize>,
-    /// Why none of the next requests comes behind it, in words.
-    pub why: Vec<String>,
-}
-
 impl History {
     /// An order that explains the history, as places in [`History::requests`]. The book is empty
     /// before.
@@ -126,16 +37,6 @@ impl History {
     /// # Errors
     /// There is none.
     pub fn explain(&self) -> Result<Vec<usize>, Unexplained> {
-        search::explain(self)
+        search::explain(&self.requests, &self.trades)
     }
 }
-
-impl fmt::Display for Unexplained {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no order of the requests explains what was heard: ")?;
-        write!(f, "behind {} requests none comes next: ", self.explained.len())?;
-        write!(f, "{}", self.why.join("; "))
-    }
-}
-
-impl std::error::Error for Unexplained {}

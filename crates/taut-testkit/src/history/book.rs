@@ -2,7 +2,7 @@
 
 use taut_types::Side;
 
-use super::{Answer, Ask, Order};
+use super::seen::{Answer, Ask, Order};
 
 /// An order that rests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,9 +1,29 @@
 //! The search for an order of the requests.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::fmt;
 
 use super::book::{Book, Made};
-use super::{Answer, History, Order, Request, Trade, Unexplained};
+use super::seen::{Answer, Order, Request, Trade};
+
+/// No order explains a history.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unexplained {
+    /// The longest beginning that can be explained, as places in [`History::requests`](super::History::requests).
+    pub explained: Vec<usize>,
+    /// Why none of the next requests comes behind it, in words.
+    pub why: Vec<String>,
+}
+
+impl fmt::Display for Unexplained {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no order of the requests explains what was heard: ")?;
+        write!(f, "behind {} requests none comes next: ", self.explained.len())?;
+        write!(f, "{}", self.why.join("; "))
+    }
+}
+
+impl std::error::Error for Unexplained {}
 
 /// How far each client's requests are placed, and the book then.
 type Standing = (Vec<usize>, Book);
@@ -18,7 +38,7 @@ struct Step {
 }
 
 struct Search<'h> {
-    history: &'h History,
+    requests: &'h [Request],
     /// Places of each client's requests.
     of_client: Vec<Vec<usize>>,
     /// The first time that somebody heard of a request of this client from here on.
@@ -33,8 +53,9 @@ struct Search<'h> {
     book: Book,
 }
 
-pub fn explain(history: &History) -> Result<Vec<usize>, Unexplained> {
-    let mut search = Search::new(history);
+/// An order of these requests that explains all that was heard.
+pub fn explain(requests: &[Request], trades: &[Trade]) -> Result<Vec<usize>, Unexplained> {
+    let mut search = Search::new(requests, trades);
     let mut failed: HashSet<Standing> = HashSet::new();
     let mut steps: Vec<Step> = Vec::new();
     let mut deepest = Unexplained { explained: Vec::new(), why: Vec::new() };
@@ -74,15 +95,15 @@ pub fn explain(history: &History) -> Result<Vec<usize>, Unexplained> {
 }
 
 impl<'h> Search<'h> {
-    fn new(history: &'h History) -> Self {
-        let clients = history.requests.iter().map(|it| it.client + 1).max().unwrap_or(0);
+    fn new(requests: &'h [Request], trades: &[Trade]) -> Self {
+        let clients = requests.iter().map(|it| it.client + 1).max().unwrap_or(0);
         let mut of_client = vec![Vec::new(); clients];
-        for (place, request) in history.requests.iter().enumerate() {
+        for (place, request) in requests.iter().enumerate() {
             of_client[request.client].push(place);
         }
         let mut heard: HashMap<Order, Vec<Trade>> = HashMap::new();
         let mut due = BTreeSet::new();
-        for trade in &history.trades {
+        for trade in trades {
             let of_order = heard.entry(trade.order).or_default();
             due.insert((trade.heard, trade.order, of_order.len()));
             of_order.push(*trade);
@@ -90,13 +111,13 @@ impl<'h> Search<'h> {
         let first_heard = of_client.iter().map(|places: &Vec<usize>| {
             let mut first = vec![u64::MAX; places.len() + 1];
             for (at, place) in places.iter().enumerate().rev() {
-                let answered = history.requests[*place].answered.map_or(u64::MAX, |(at, _)| at);
+                let answered = requests[*place].answered.map_or(u64::MAX, |(at, _)| at);
                 first[at] = answered.min(first[at + 1]);
             }
             first
         });
         Self {
-            history,
+            requests,
             first_heard: first_heard.collect(),
             next: vec![0; clients],
             of_client,
@@ -109,14 +130,14 @@ impl<'h> Search<'h> {
 
     fn next_of(&self, client: usize) -> Option<&'h Request> {
         let place = self.of_client[client].get(self.next[client])?;
-        Some(&self.history.requests[*place])
+        Some(&self.requests[*place])
     }
 
     /// All that was answered is placed, and all trades that were heard were made.
     fn is_over(&self) -> bool {
         let is_done = |client: usize| {
             let rest = self.of_client[client].get(self.next[client]..).unwrap_or(&[]);
-            rest.iter().all(|place| self.history.requests[*place].answered.is_none())
+            rest.iter().all(|place| self.requests[*place].answered.is_none())
         };
         self.due.is_empty() && (0..self.next.len()).all(is_done)
     }

@@ -52,7 +52,7 @@ impl Clients {
     pub fn start(venue: SocketAddr, random: Random) -> Self {
         let said = Arc::new(Said::default());
         let heard = Arc::clone(&said);
-        let thread = Some(std::thread::spawn(move || Floor::new(venue, random, heard).run()));
+        let thread = Some(std::thread::spawn(move || ClientRun::new(venue, random, heard).run()));
         Self { thread, said }
     }
 
@@ -86,7 +86,7 @@ fn text<const N: usize>(text: &[u8]) -> InlineText<N> {
 }
 
 /// All clients, and what they saw since the last check.
-struct Floor {
+struct ClientRun {
     said: Arc<Said>,
     clients: Vec<Client>,
     seen: Seen,
@@ -100,7 +100,7 @@ struct Seen {
     sent: u64,
 }
 
-impl Floor {
+impl ClientRun {
     fn new(venue: SocketAddr, random: Random, said: Arc<Said>) -> Self {
         let clients = (0..CLIENTS).map(|number| Client::new(number, venue)).collect();
         let seen = Seen { history: History::default(), random, next_id: 1, sent: 0 };
