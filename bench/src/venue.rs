@@ -145,7 +145,7 @@ fn bare_journal(
 ) -> Result<Option<(Writer, Housekeeper)>, Failure> {
     let durability = match acknowledge {
         None => return Ok(None),
-        Some(Acknowledge::Memory) => Durability::Async,
+        Some(Acknowledge::Memory | Acknowledge::Replicated) => Durability::Async,
         Some(Acknowledge::Disk) => Durability::Sync,
     };
     let settings = Settings { durability, ..Settings::of_recording() };
