@@ -66,6 +66,14 @@ impl Drop for ShipThread {
     }
 }
 
+/// Whether somebody comes from the machine of this address.
+fn is_at(from: Option<&Address>, machine: SocketAddrV4) -> bool {
+    match from {
+        Some(Address::Inet(from)) => from.ip().to_canonical() == *machine.ip(),
+        _ => false,
+    }
+}
+
 struct Server {
     folder: PathBuf,
     other: Option<SocketAddrV4>,
@@ -93,6 +101,10 @@ impl Server {
             let _ = wait_readable(&[listener.as_fd()], Some(Nanos::from_millis(20)));
             let Ok(Some((stream, from))) = listener.accept() else { continue };
             let who = from.as_ref().map_or_else(String::new, |from| format!(" at {from:?}"));
+            if self.other.is_some_and(|other| !is_at(from.as_ref(), other)) {
+                let _ = self.tell.send(format!("a copy{who} was turned away: it is not `from`"));
+                continue;
+            }
             // Nobody listens any more at the end.
             let why = match self.serve(&stream, &who) {
                 Ok(()) => continue,

@@ -9,7 +9,7 @@ use super::seen::{Answer, Order, Request, Trade};
 /// No order explains a history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unexplained {
-    /// The longest beginning that can be explained, as places in [`History::requests`](super::History::requests).
+    /// The longest beginning that can be explained, as places in the history's requests.
     pub explained: Vec<usize>,
     /// Why none of the next requests comes behind it, in words.
     pub why: Vec<String>,

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use taut_types::Side;
+
 use super::*;
 use crate::{Draw, for_each_seed};
 
