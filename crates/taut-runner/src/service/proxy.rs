@@ -159,4 +159,31 @@ mod tests {
         assert!(shown.contains("as Aladdin, with the password in file"), "{shown}");
         assert!(!shown.contains("sesame") && !shown.contains("QWxh"), "{shown}");
     }
+
+    #[test]
+    fn the_password_is_on_no_tape_as_it_is_or_as_the_request_has_it() {
+        let source = SecretSource::Env("PATH".to_owned());
+        let password = source.reveal().expect("every process has one");
+        let keys = ProxyKeys {
+            url: "http://127.0.0.1:3128".to_owned(),
+            user: Some("me".to_owned()),
+            password: Some(source),
+        };
+        tape::begin_writing(false);
+        let (_, written) = keys.through("venue.test:443").expect("a way");
+        let tape = tape::end_writing(|bytes, _| bytes.to_vec());
+        let sent = written.proxy.authorization().expect("who we are").to_owned();
+        let withheld = tape::withheld();
+        assert!(
+            [password.as_bytes(), sent.as_bytes()]
+                .iter()
+                .all(|it| withheld.iter().any(|kept| kept == it))
+        );
+        // Where the run is done again nobody has it, and the request is as long.
+        tape::begin_reading(&tape);
+        let (_, read) = keys.through("venue.test:443").expect("a way");
+        assert_eq!(tape::end_reading(), Ok(()));
+        let again = read.proxy.authorization().expect("who we are");
+        assert!(again != sent && again.len() == sent.len(), "{again}");
+    }
 }
