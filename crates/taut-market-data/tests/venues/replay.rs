@@ -1,7 +1,7 @@
 //! Frames through a handler, as whoever drives one does it.
 
 use taut_market_data::{
-    Context, Event, EventKind, FeedHandler, NamedInstrument, Soundness, Source,
+    Batch, Context, Event, EventKind, FeedHandler, NamedInstrument, Soundness, Source,
 };
 use taut_types::{Instrument, InstrumentId, Nanos, Price, Qty, Symbol};
 
@@ -39,6 +39,8 @@ impl Told {
             EventKind::Statistic(_) => self.statistics += 1,
             EventKind::Book(Soundness::Sound) => self.sound += 1,
             EventKind::Book(_) => self.stale += 1,
+            // No recorded frame has some best levels; one that was changed may look as if it had.
+            EventKind::Begin(Batch::BestLevels) | EventKind::End { .. } => {}
             other => panic!("a handler told {other:?}"),
         };
         if let Some(frame) = feed.decode(now, source, frame) {
