@@ -120,6 +120,7 @@ pub use lock::{FolderLock, writing_process};
 pub use reader::{Frame, Reader};
 pub use recovery::{Recovered, SegmentReport};
 pub use scan::{Scanned, Shown, Tail, TailKind, scan};
+pub use segment::sync_folder;
 pub use settings::{Durability, OnFailure, Settings};
 pub use state::{OpenOrder, State, Unanswered};
 pub use writer::Writer;

@@ -143,8 +143,11 @@ impl Segment {
     }
 }
 
-/// A new name is safe from a power cut.
-fn sync_folder(folder: &Path) -> Result<(), SysError> {
+/// Makes the names in a folder safe from a power cut: of what was made in it, or renamed.
+///
+/// # Errors
+/// What the system says.
+pub fn sync_folder(folder: &Path) -> Result<(), SysError> {
     let done = std::fs::File::open(folder).and_then(|folder| folder.sync_all());
     done.map_err(|error| {
         SysError::from_errno("synchronise the folder", error.raw_os_error().unwrap_or(0))

@@ -6,12 +6,13 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
 use taut_journal::JournalError;
-use taut_sys::{Address, Socket, StreamOptions, monotonic, sleep, wait_readable};
+use taut_sys::{Address, Socket, monotonic, sleep, wait_readable};
 use taut_types::Nanos;
 use taut_venue::{FolderLock, GREETING_BYTES, JournalCopy, ShipError, Whereabouts};
 
 use crate::error::RunnerError;
 use crate::service::venue_control::{VenueControl, VenueReply, VenueRequest};
+use crate::service::venue_ship::from_machine_of;
 
 /// How often it looks for what is not told by the venue: an operator, the disk.
 const LOOK: Nanos = Nanos::from_millis(2);
@@ -34,7 +35,7 @@ pub(super) enum Copied {
 
 /// Copies until an operator promotes this standby, on a thread that ends with the process.
 pub(super) fn start(
-    from: SocketAddrV4,
+    (from, own): (SocketAddrV4, Option<SocketAddrV4>),
     copy: JournalCopy,
     control: Option<VenueControl>,
     promote_after: Option<Nanos>,
@@ -43,7 +44,7 @@ pub(super) fn start(
     thread::spawn(move || {
         let (is_promoted, begun, heard_at) = (false, false, monotonic());
         let mut copying =
-            Copying { from, copy, control, promote_after, heard_at, is_promoted, begun, tell };
+            Copying { from, own, copy, control, promote_after, heard_at, is_promoted, begun, tell };
         match copying.run() {
             // Nobody listens any more at the end.
             Ok(()) => {
@@ -59,6 +60,8 @@ pub(super) fn start(
 
 struct Copying {
     from: SocketAddrV4,
+    /// Where this one serves its journal when it is the venue.
+    own: Option<SocketAddrV4>,
     copy: JournalCopy,
     control: Option<VenueControl>,
     /// After which silence of the venue it takes its place by itself.
@@ -132,8 +135,8 @@ impl Copying {
     fn follow(&mut self) -> Result<(), End> {
         let gone = |error: &dyn std::fmt::Display| End::Gone(error.to_string(), false);
         let to = Address::Inet(SocketAddr::V4(self.from));
-        let (stream, _) =
-            Socket::connect(&to, &StreamOptions::default()).map_err(|error| gone(&error))?;
+        let options = self.own.map(from_machine_of).unwrap_or_default();
+        let (stream, _) = Socket::connect(&to, &options).map_err(|error| gone(&error))?;
         let until = monotonic() + GREETING;
         let late = || End::Gone("it does not answer".to_owned(), false);
         let needs = self.copy.needs().to_bytes();

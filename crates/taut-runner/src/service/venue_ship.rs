@@ -46,8 +46,8 @@ impl ShipThread {
         let listener = Socket::listen(&address, &StreamOptions::default())
             .map_err(|error| RunnerError::run(format_args!("journal: serve = {at}"), error))?;
         let ((over, is_over), (tell, told)) = (channel(), channel());
-        let server =
-            Server { folder: folder.to_owned(), other, replication, is_replicated, is_over, tell };
+        let folder = folder.to_owned();
+        let server = Server { at, folder, other, replication, is_replicated, is_over, tell };
         let thread = thread::spawn(move || server.run(&listener));
         Ok(Self { over: Some(over), told, thread: Some(thread) })
     }
@@ -74,7 +74,17 @@ fn is_at(from: Option<&Address>, machine: SocketAddrV4) -> bool {
     }
 }
 
+/// Connections to the other machine come from the address that it knows of this one.
+pub(super) fn from_machine_of(own: SocketAddrV4) -> StreamOptions {
+    let local = SocketAddr::V4(SocketAddrV4::new(*own.ip(), 0));
+    StreamOptions {
+        local: (!own.ip().is_unspecified()).then_some(local),
+        ..StreamOptions::default()
+    }
+}
+
 struct Server {
+    at: SocketAddrV4,
     folder: PathBuf,
     other: Option<SocketAddrV4>,
     replication: Replication,
@@ -120,7 +130,7 @@ impl Server {
         let nothing = Whereabouts { epoch: 0, next: 1 };
         let own = Shipment::open(&self.folder, nothing).ok()??.from();
         let to = Address::Inet(SocketAddr::V4(self.other?));
-        let (stream, _) = Socket::connect(&to, &StreamOptions::default()).ok()?;
+        let (stream, _) = Socket::connect(&to, &from_machine_of(self.at)).ok()?;
         let until = monotonic() + CONNECT;
         while stream.send(&own.to_bytes()).ok()?.is_none() && monotonic() < until {
             let _ = wait_readable(&[stream.as_fd()], Some(LOOK));

@@ -142,7 +142,7 @@ fn copied(
     let control = file.name.as_deref().map(VenueControl::bind).transpose()?;
     let copy = JournalCopy::open(&keys.folder, keys.settings());
     let copy = copy.map_err(|error| keys.failed(error))?;
-    let told = venue_copy::start(from, copy, control, keys.promote_after());
+    let told = venue_copy::start((from, keys.serve), copy, control, keys.promote_after());
     while stop_requests() == 0 {
         match told.recv_timeout(Duration::from_millis(20)) {
             Err(RecvTimeoutError::Timeout) => {}

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use taut_journal::{
     Damage, Durability, FolderLock, Housekeeper, Journal, JournalError, Reader, Settings, What,
-    Writer, segment_name, writing_process,
+    Writer, segment_name, sync_folder, writing_process,
 };
 use taut_sys::{SysError, process_id};
 use taut_types::Nanos;
@@ -170,7 +170,12 @@ impl VenueJournal {
         let made = MadeAhead::make(&folder, self.settings)?;
         let Self { folder: all, epoch, replication, lock, .. } = self;
         let at = At { folder: &all, epoch: epoch + 1, lock, replication };
-        made.begin(at, now, stream_id, image)
+        let (sequencer, mut keeper) = made.begin(at, now, stream_id, image)?;
+        // The first turn reads the image, the second one has it on the disk: the journal before
+        // this one may not be there as a whole.
+        keeper.turn()?;
+        keeper.turn()?;
+        Ok((sequencer, keeper))
     }
 }
 
@@ -264,9 +269,14 @@ impl MadeAhead {
         // The start before stays, for who wants to look; those before it are not needed.
         let old = epochs(folder)?.into_iter().filter(|it| *it != epoch && *it + 1 != epoch);
         let old = old.map(|epoch| epoch_folder(folder, epoch)).chain(deserted(folder)).collect();
+        if durability == Durability::Sync {
+            // A standby's folder has another name since.
+            sync_folder(folder).map_err(JournalError::Folder)?;
+        }
         // Where answers do not wait for the disk, neither does the image.
         let safe_behind = (durability == Durability::Async).then_some(image_end);
-        let keeper = JournalKeeper { keeper, old, safe_behind, lock };
+        let named_in = Some(folder.to_owned());
+        let keeper = JournalKeeper { keeper, named_in, old, safe_behind, lock };
         Ok((Sequencer::new(writer, durability, replication), keeper))
     }
 }

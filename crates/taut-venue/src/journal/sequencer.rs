@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use taut_fix::{Event, Now, Received};
-use taut_journal::{Durability, FolderLock, Housekeeper, JournalError, Writer};
+use taut_journal::{Durability, FolderLock, Housekeeper, JournalError, Writer, sync_folder};
 use taut_sys::{monotonic, yield_cpu};
 use taut_types::Nanos;
 
@@ -132,6 +132,8 @@ impl Sequencer {
 #[derive(Debug)]
 pub struct JournalKeeper {
     pub(super) keeper: Housekeeper,
+    /// The folder of all starts: the name of this one may not be on the disk yet.
+    pub(super) named_in: Option<PathBuf>,
     /// Journals of earlier starts, which nobody needs any more.
     pub(super) old: Vec<PathBuf>,
     /// They stay until this entry, the end of this start's image, is safe from a power cut; nothing
@@ -155,6 +157,10 @@ impl JournalKeeper {
     /// # Errors
     /// The disk is full or broken; the next turn tries again.
     pub fn turn(&mut self) -> Result<(), JournalError> {
+        if let Some(folder) = &self.named_in {
+            sync_folder(folder).map_err(JournalError::Folder)?;
+            self.named_in = None;
+        }
         let turn = self.keeper.turn()?;
         if self.safe_behind.is_none_or(|image_end| turn.durable >= image_end) {
             for folder in self.old.drain(..) {

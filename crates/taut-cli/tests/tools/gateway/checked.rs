@@ -28,11 +28,11 @@ const ROUND: usize = 300;
 
 /// What was checked.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Checked {
-    pub requests: usize,
-    pub trades: usize,
-    pub rounds: usize,
-    pub logons: usize,
+struct Checked {
+    requests: usize,
+    trades: usize,
+    rounds: usize,
+    logons: usize,
 }
 
 /// The clients, on a thread of their own.
@@ -64,10 +64,12 @@ impl Clients {
     }
 
     /// They end, and all that they saw is checked.
-    pub fn finish(mut self) -> Checked {
+    pub fn finish(mut self) {
         self.said.is_over.store(true, Ordering::Relaxed);
         let thread = self.thread.take().expect("it is there");
-        thread.join().expect("what the clients saw has an order")
+        let checked = thread.join().expect("what the clients saw has an order");
+        println!("{checked:?}");
+        assert!(checked.trades > 0, "{checked:?}");
     }
 }
 

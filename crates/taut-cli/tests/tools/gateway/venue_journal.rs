@@ -20,23 +20,40 @@ fn kills() -> u32 {
     set.map_or(3, |kills| kills.parse().expect("TAUT_KILLS is a number"))
 }
 
+/// A venue's file, with an instrument of the clients', of which the gateway knows nothing.
+fn checked_file(world: &World, name: &str, more: &str) -> PathBuf {
+    world.venue_file(name, more, &format!("{INSTRUMENTS}{}", checked::INSTRUMENT))
+}
+
+fn start_checked_venue(world: &World) -> Process {
+    checked_file(world, "venue.toml", JOURNAL);
+    let mut venue = world.start_venue_as_written();
+    venue.stderr_line("a venue that listens", |line| line.contains("orders at").then_some(()));
+    venue
+}
+
+fn random() -> Random {
+    let at = taut_sys::utc().0.unsigned_abs();
+    Random::with_seed(seeds(at..at + 1).start)
+}
+
+/// Kills the venue while requests and answers are on their way.
+fn kill_under_load(venue: &mut Process, clients: &Clients, random: &mut Random) {
+    clients.grant(20 + random.below(60));
+    (0..random.below(2_000)).for_each(|_| std::thread::yield_now());
+    venue.kill();
+}
+
 #[test]
 fn a_venue_that_is_killed_knows_every_order_and_trade_that_it_acknowledged() {
     let world = World::new();
-    // The gateway knows nothing of the instrument of the clients.
-    world.write_venue(JOURNAL, &format!("{INSTRUMENTS}{}", checked::INSTRUMENT));
-    let mut venue = world.start_venue_as_written();
-    let at = taut_sys::utc().0.unsigned_abs();
-    let mut random = Random::with_seed(seeds(at..at + 1).start);
+    let (mut venue, mut random) = (start_checked_venue(&world), random());
     let clients = Clients::start(world.orders, random.fork());
     let gateway = world.start_gateway_with("[session]\nrequest_timeout_ms = 2000\n");
     let strategy = world.start_strategy("first");
     world.until_orders("orders", 50);
     for kill in 0..kills() {
-        // Some are on their way in both directions.
-        clients.grant(20 + random.below(60));
-        (0..random.below(2_000)).for_each(|_| std::thread::yield_now());
-        venue.kill();
+        kill_under_load(&mut venue, &clients, &mut random);
         venue = world.start_venue_as_written();
         venue.stderr_line("what the venue took up", |line| {
             (line.contains("did not stop in order") && line.contains("executed once more"))
@@ -50,9 +67,7 @@ fn a_venue_that_is_killed_knows_every_order_and_trade_that_it_acknowledged() {
     }
     assert_eq!(world.count("position_differences"), 0);
     assert!(world.count("fills") > 0, "nothing traded");
-    let checked = clients.finish();
-    println!("{checked:?}");
-    assert!(checked.trades > 0, "{checked:?}");
+    clients.finish();
     // In order, too.
     interrupt(&venue);
     assert_eq!(venue.end().code(), Some(0));
@@ -82,13 +97,14 @@ fn took_over(standby: &mut Process) -> u64 {
 #[test]
 fn a_standby_takes_the_place_of_a_venue_that_is_killed_or_stops() {
     let world = World::new();
-    let mut venue = world.start_venue_with(JOURNAL);
+    let (mut venue, mut random) = (start_checked_venue(&world), random());
+    let clients = Clients::start(world.orders, random.fork());
     let mut standby = start_standby(&world);
     let gateway = world.start_gateway_with("[session]\nrequest_timeout_ms = 2000\n");
     let strategy = world.start_strategy("first");
     world.until_orders("orders", 50);
     for kill in 0..kills() {
-        venue.kill();
+        kill_under_load(&mut venue, &clients, &mut random);
         let us = took_over(&mut standby);
         println!("took over within {us} us");
         venue = std::mem::replace(&mut standby, start_standby(&world));
@@ -97,6 +113,7 @@ fn a_standby_takes_the_place_of_a_venue_that_is_killed_or_stops() {
         let differences = status["position_differences"].as_array().map(Vec::len);
         assert_eq!(differences, Some(0), "kill {kill}: {status}");
     }
+    clients.finish();
     interrupt(&venue);
     assert_eq!(venue.end().code(), Some(0));
     took_over(&mut standby);
@@ -150,17 +167,18 @@ fn a_standby_with_a_copy_of_the_journal_is_promoted_with_all_that_was_acknowledg
     let ships = [own_address(), own_address()];
     let file = |own: usize| {
         let name = ["a.toml", "b.toml"][own];
-        world.venue_file(name, &copied_journal(&world, own, ships, REPLICATED), INSTRUMENTS)
+        checked_file(&world, name, &copied_journal(&world, own, ships, REPLICATED))
     };
-    let files = [file(0), file(1)];
+    let (files, mut random) = ([file(0), file(1)], random());
     let mut venue = start_one(&files[0], false);
+    let clients = Clients::start(world.orders, random.fork());
     let mut standby = start_one(&files[1], true);
     let gateway = world.start_gateway_with("[session]\nrequest_timeout_ms = 2000\n");
     let strategy = world.start_strategy("first");
     world.until_orders("orders", 50);
     for change in 0..kills() {
         let own = 1 - change as usize % 2;
-        venue.kill();
+        kill_under_load(&mut venue, &clients, &mut random);
         // By itself, or by an operator.
         if change % 3 == 1 {
             promote(&world, own);
@@ -173,6 +191,7 @@ fn a_standby_with_a_copy_of_the_journal_is_promoted_with_all_that_was_acknowledg
         let differences = status["position_differences"].as_array().map(Vec::len);
         assert_eq!(differences, Some(0), "change {change}: {status}");
     }
+    clients.finish();
     assert_eq!(world.count("position_differences"), 0);
     assert!(world.count("fills") > 0, "nothing traded");
     drop((gateway, strategy));
