@@ -122,7 +122,7 @@ pub use venue_control::{
     set_venue_phase, venue_faults, venue_state,
 };
 pub use venue_journal::{VenueAcknowledge, VenueJournalKeys};
-pub use venue_members::MemberKeys;
+pub use venue_members::{MemberKeys, ProtectionKeys};
 pub use venue_phases::{BandKeys, ScheduleKeys, TimeOfDay};
 pub use venue_standby::stand_by_venue;
 pub use venue_state::{Best, Indicative, VenueBook, VenueMember, VenueState};

@@ -5,6 +5,7 @@
 //! once more, they give the same answers.
 
 mod image;
+mod protection;
 mod throttle;
 
 use taut_fix::CompId;
@@ -14,6 +15,8 @@ use crate::entry::Refusal;
 use crate::identity::ClientId;
 use crate::listing::Listings;
 use crate::reports::ord_rej_reason;
+use protection::Guard;
+pub use protection::Protection;
 use throttle::Throttle;
 
 /// Orders and replacements of a member in a second, at the most.
@@ -37,6 +40,8 @@ pub struct Member {
     /// Price times quantity of an order. A market order counts at the best price of the other side,
     /// or at the last trade's where there is none.
     pub notional_max: Option<Price>,
+    /// When its orders of an instrument are cancelled by the venue.
+    pub protection: Option<Protection>,
 }
 
 impl Member {
@@ -50,6 +55,7 @@ impl Member {
             open_orders_max: None,
             quantity_max: None,
             notional_max: None,
+            protection: None,
         }
     }
 }
@@ -93,6 +99,7 @@ struct Known {
     quantity_max: Option<Qty>,
     notional_max: Option<Price>,
     throttle: Throttle,
+    guard: Guard,
     is_killed: bool,
 }
 
@@ -119,6 +126,7 @@ impl Members {
                 quantity_max: member.quantity_max,
                 notional_max: member.notional_max,
                 throttle: Throttle::new(member.orders_per_second_max),
+                guard: Guard::new(member.protection, listings.all().len()),
                 is_killed: false,
             }
         };
@@ -132,6 +140,7 @@ impl Members {
                 Some(known) => {
                     known.is_killed = was.is_killed;
                     known.throttle.take_over(&was.throttle);
+                    known.guard.windows.clone_from(&was.guard.windows);
                 }
                 None if was.is_killed || !was.is_listed => {
                     self.all.push(Known { is_killed: was.is_killed, ..unlisted(was.comp_id) });
@@ -210,6 +219,22 @@ impl Members {
         })
     }
 
+    /// An order of a client that rested has traded: whether its orders of the instrument are to be
+    /// cancelled.
+    #[inline]
+    pub fn fill(
+        &mut self,
+        client: ClientId,
+        place: usize,
+        of: &Instrument,
+        lots: Lots,
+        utc: Nanos,
+    ) -> bool {
+        let at = self.of_clients.get(client.0).copied().flatten();
+        let known = at.and_then(|at| self.all.get_mut(at));
+        known.is_some_and(|known| known.guard.fill(place, of, lots, utc))
+    }
+
     /// Whether a client has limits that its orders are held against.
     #[inline]
     pub fn has_limits(&self, client: ClientId) -> bool {
@@ -263,6 +288,7 @@ fn unlisted(comp_id: CompId) -> Known {
         quantity_max: None,
         notional_max: None,
         throttle: Throttle::new(None),
+        guard: Guard::default(),
         is_killed: true,
     }
 }
