@@ -21,6 +21,7 @@ mod module;
 mod package;
 mod path;
 mod ports;
+mod prose;
 mod purity;
 mod slang;
 mod source;
@@ -57,6 +58,7 @@ pub const LAWS: &[Law] = &[
     ports::LAW,
     listeners::LAW,
     slang::LAW,
+    prose::LAW,
 ];
 
 /// The whole check: how many laws hold, or the violations.

@@ -1,8 +1,8 @@
 //! Orders and reports of a fixed size, thousands of different ones.
 
 use taut_fix::{
-    BeginString, CompId, Dictionaries, Extras, FieldIndex, FixError, MemoryStore, Now, Role,
-    Session, SessionConfig, SimdLevel, Store, Writer,
+    BeginString, CompId, Dictionaries, Extras, FieldIndex, FixError, MemoryStore, Now, PriceText,
+    Role, Session, SessionConfig, SimdLevel, Store, Writer,
 };
 use taut_types::{Nanos, Price};
 
@@ -51,17 +51,18 @@ impl Order {
 
     /// ExecutionReport (8) of a fill: the body, 22 fields and about 228 bytes with the header.
     pub fn write_report(&self, writer: &mut Writer<'_>) {
-        writer.price::<6>(self.price);
+        let mut price = PriceText::new();
+        writer.price_again::<6>(self.price, &mut price);
         writer.number::<11>(self.id);
         writer.number::<14>(self.qty);
         writer.number::<17>(self.id + 7);
-        writer.price::<31>(self.price);
+        writer.price_again::<31>(self.price, &mut price);
         writer.number::<32>(self.qty);
         writer.number::<37>(self.id + 3);
         writer.number::<38>(self.qty);
         writer.byte::<39>(b'2');
         writer.byte::<40>(b'2');
-        writer.price::<44>(self.price);
+        writer.price_again::<44>(self.price, &mut price);
         writer.byte::<54>(if self.is_buy { b'1' } else { b'2' });
         writer.text::<55>(b"BTC-USD");
         writer.timestamp::<60>(self.utc);

@@ -19,6 +19,8 @@ pub struct Congestion {
     window: f64,
     window_at_loss: f64,
     lost: Nanos,
+    /// What is lost before was under way when the window shrank last.
+    shrinks_from: Nanos,
     updated: Nanos,
 }
 
@@ -26,8 +28,9 @@ impl Congestion {
     pub fn new(kind: CongestionControl, window_max: i64, mtu: usize, now: Nanos) -> Self {
         let mtu = mtu as f64;
         let window = (window_max as f64 / mtu).min(10.0);
-        let (lost, updated) = (now, now);
-        Self { kind, window_max, mtu, window, window_at_loss: window, lost, updated }
+        let (lost, updated, shrinks_from) = (now, now, now);
+        let window_at_loss = window;
+        Self { kind, window_max, mtu, window, window_at_loss, lost, shrinks_from, updated }
     }
 
     /// The window in bytes.
@@ -38,11 +41,13 @@ impl Congestion {
         }
     }
 
-    /// Something was lost: true when the window shrank.
-    pub fn lose(&mut self, now: Nanos) -> bool {
-        if self.kind == CongestionControl::Static {
+    /// Something was lost: true when the window shrank. It does once in a round trip: what is lost
+    /// before the sender has heard of it and sent less is the same congestion.
+    pub fn lose(&mut self, now: Nanos, round_trip: Nanos) -> bool {
+        if self.kind == CongestionControl::Static || now < self.shrinks_from {
             return false;
         }
+        self.shrinks_from = now + round_trip;
         self.window_at_loss = self.window;
         self.window = (self.window * (1.0 - BETA)).max(2.0);
         self.lost = now;
@@ -86,6 +91,8 @@ fn cube_root(value: f64) -> f64 {
 mod tests {
     use super::*;
 
+    const ROUND_TRIP: Nanos = Nanos::from_millis(10);
+
     #[test]
     fn cube_roots_are_right_to_a_few_digits() {
         for value in [1e-3, 0.5, 1.0, 8.0, 1e6] {
@@ -100,27 +107,40 @@ mod tests {
         assert_eq!(cubic.window(), 14_080);
         let mut now = Nanos(0);
         for _ in 0..2000 {
-            now = now + Nanos::from_millis(10);
-            cubic.grow(now, Nanos::from_millis(10));
+            now = now + ROUND_TRIP;
+            cubic.grow(now, ROUND_TRIP);
         }
         assert_eq!(cubic.window(), 1_408_000);
-        assert!(cubic.lose(now));
+        assert!(cubic.lose(now, ROUND_TRIP));
         assert_eq!(cubic.window(), 1_126_400);
         for _ in 0..2000 {
-            now = now + Nanos::from_millis(10);
-            cubic.grow(now, Nanos::from_millis(10));
+            now = now + ROUND_TRIP;
+            cubic.grow(now, ROUND_TRIP);
         }
         assert_eq!(cubic.window(), 1_408_000);
         for _ in 0..100 {
-            cubic.lose(now);
+            now = now + ROUND_TRIP;
+            assert!(cubic.lose(now, ROUND_TRIP));
         }
         assert_eq!(cubic.window(), 2816);
     }
 
     #[test]
+    fn a_burst_of_losses_shrinks_the_window_once_in_a_round_trip() {
+        let mut cubic = Congestion::new(CongestionControl::Cubic, 1_408_000, 1408, Nanos(0));
+        assert!(cubic.lose(Nanos(0), ROUND_TRIP), "also the first time");
+        for _ in 0..20 {
+            assert!(!cubic.lose(ROUND_TRIP - Nanos(1), ROUND_TRIP));
+        }
+        assert_eq!(cubic.window(), 14_080 * 8 / 10);
+        assert!(cubic.lose(ROUND_TRIP, ROUND_TRIP));
+        assert_eq!(cubic.window(), 14_080 * 64 / 100);
+    }
+
+    #[test]
     fn a_static_window_stays() {
         let mut fixed = Congestion::new(CongestionControl::Static, 131_072, 1408, Nanos(0));
-        assert!(!fixed.lose(Nanos(5)));
+        assert!(!fixed.lose(Nanos(5), Nanos(1)));
         fixed.grow(Nanos::from_secs(1), Nanos(1));
         assert_eq!(fixed.window(), 131_072);
     }

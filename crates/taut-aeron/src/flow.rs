@@ -8,6 +8,9 @@ use taut_types::{Host, Nanos};
 /// A stock receiver that repeats itself for so long, while nothing was sent and nothing asked for,
 /// has what was sent: it says where it is five times a second.
 const SETTLING: Nanos = Nanos::from_millis(450);
+/// A status message that was sent before its receiver left comes no later than this behind the
+/// last word of it, unless it names a position of before.
+const OVERTAKEN: Nanos = Nanos::from_millis(200);
 
 /// Which receivers set the sender's limit (`fc`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +90,14 @@ impl Receiver {
     }
 }
 
+/// A receiver that left: what it said before may still be under way.
+#[derive(Clone, Copy, Debug)]
+struct Left {
+    id: i64,
+    position: i64,
+    at: Nanos,
+}
+
 /// A status message, with its position worked out.
 #[derive(Clone, Copy, Debug)]
 pub struct Report {
@@ -115,6 +126,7 @@ impl Report {
 pub struct Receivers {
     strategy: FlowControl,
     entries: Vec<Receiver>,
+    left: Vec<Left>,
     count_max: usize,
     per_host_max: usize,
     timeout: Nanos,
@@ -133,6 +145,7 @@ impl Receivers {
         Self {
             strategy,
             entries: Vec::with_capacity(count_max),
+            left: Vec::with_capacity(count_max),
             count_max,
             per_host_max,
             timeout,
@@ -189,6 +202,7 @@ impl Receivers {
         }
         let known = self.entries.iter().position(|entry| entry.id == report.receiver_id);
         if report.has_ended {
+            self.leave(now, report.receiver_id, report.position);
             let last = known.map(|at| self.entries.swap_remove(at));
             let slack = last.map_or(0, |entry| entry.slack).max(report.slack());
             let slack = if report.is_exact { 0 } else { slack };
@@ -212,12 +226,16 @@ impl Receivers {
                 entry.address = report.from;
             }
             None => {
+                if self.is_overtaken(now, report) {
+                    return false;
+                }
                 // Without receivers the limit is that of one that has gone.
                 let is_behind = !self.entries.is_empty() && edge + report.window < self.limit;
                 let is_held = !matches!(self.strategy, FlowControl::Max);
                 if !self.has_room(report.from) || (is_held && is_behind) {
                     return false;
                 }
+                self.left.retain(|left| left.id != report.receiver_id);
                 self.entries.push(Receiver {
                     id: report.receiver_id,
                     address: report.from,
@@ -253,12 +271,16 @@ impl Receivers {
         self.update();
     }
 
-    /// A receiver refused the stream.
-    pub fn remove(&mut self, receiver_id: i64) -> bool {
-        let before = self.entries.len();
-        self.entries.retain(|entry| entry.id != receiver_id);
-        self.update();
-        self.entries.len() < before
+    /// A receiver refused the stream, from the address where its status messages come from. False
+    /// when there is no such receiver: who hears a group knows the ids of all its receivers.
+    pub fn refuse(&mut self, now: Nanos, receiver_id: i64, from: SocketAddr) -> bool {
+        let is_it = |entry: &&Receiver| entry.id == receiver_id && entry.address == from;
+        let Some(position) = self.entries.iter().find(is_it).map(|entry| entry.position) else {
+            return false;
+        };
+        self.leave(now, receiver_id, position);
+        self.remove(receiver_id);
+        true
     }
 
     /// Without receivers the stream went on up to a position: one that joins begins there.
@@ -272,6 +294,7 @@ impl Receivers {
     /// Forgets receivers that were not heard for the timeout; true when there was one.
     pub fn expire(&mut self, now: Nanos) -> bool {
         let (before, timeout) = (self.entries.len(), self.timeout);
+        self.left.retain(|left| now.since(left.at) <= timeout);
         self.entries.retain(|entry| now.since(entry.heard) <= timeout);
         let has_expired = self.entries.len() < before;
         if has_expired {
@@ -305,6 +328,34 @@ impl Receivers {
         }
         self.remove(evicted?);
         evicted
+    }
+
+    fn remove(&mut self, receiver_id: i64) {
+        self.entries.retain(|entry| entry.id != receiver_id);
+        self.update();
+    }
+
+    /// Remembers who left: who says so again has left when it said so first.
+    fn leave(&mut self, now: Nanos, id: i64, position: i64) {
+        let known = self.left.iter().any(|left| left.id == id && left.position >= position);
+        if known {
+            return;
+        }
+        self.left.retain(|left| left.id != id);
+        if self.left.len() >= self.count_max {
+            self.left.remove(0);
+        }
+        self.left.push(Left { id, position, at: now });
+    }
+
+    /// A receiver said this before it left. One that comes back begins where the stream is then,
+    /// and repeats itself.
+    fn is_overtaken(&self, now: Nanos, report: &Report) -> bool {
+        let left = self.left.iter().find(|left| left.id == report.receiver_id);
+        left.is_some_and(|left| {
+            let is_same = report.position == left.position;
+            report.position < left.position || (is_same && now.since(left.at) < OVERTAKEN)
+        })
     }
 
     fn has_room(&self, from: SocketAddr) -> bool {
@@ -465,6 +516,55 @@ mod tests {
             receivers.handle_status(ms(1300), &Report { has_ended: true, ..report });
             assert_eq!((receivers.acknowledged(), receivers.all_ended()), (expected, true));
         }
+    }
+
+    #[test]
+    fn a_status_message_that_the_last_word_of_its_receiver_overtook_brings_it_back_no_more() {
+        let ms = Nanos::from_millis;
+        let gone = |how: fn(&mut Receivers)| {
+            let mut receivers = receivers(FlowControl::Min { group_min: 0 });
+            receivers.handle_status(ms(0), &report(1, 100, 100));
+            receivers.handle_status(ms(0), &report(2, 100, 100));
+            how(&mut receivers);
+            assert_eq!(receivers.count(), 1);
+            receivers
+        };
+        let ended = |receivers: &mut Receivers| {
+            let end = Report { has_ended: true, ..report(1, 150, 100) };
+            receivers.handle_status(Nanos::from_millis(1), &end);
+            receivers.handle_status(Nanos::from_millis(150), &end);
+        };
+        let refused = |receivers: &mut Receivers| {
+            receivers.handle_status(Nanos::from_millis(0), &report(1, 150, 100));
+            assert!(receivers.refuse(Nanos::from_millis(1), 1, report(1, 0, 0).from));
+        };
+        for how in [ended, refused] {
+            let mut receivers = gone(how);
+            for position in [100, 150] {
+                assert!(!receivers.handle_status(ms(190), &report(1, position, 100)));
+            }
+            assert!(!receivers.handle_status(ms(300), &report(1, 100, 100)), "of before");
+            assert_eq!((receivers.count(), receivers.limit()), (1, 200));
+            assert!(receivers.handle_status(ms(300), &report(1, 150, 100)), "it joined again");
+            assert_eq!(receivers.count(), 2);
+            let mut receivers = gone(how);
+            assert!(receivers.handle_status(ms(10), &report(1, 160, 100)), "where the stream is");
+            receivers.handle_status(ms(11), &Report { has_ended: true, ..report(1, 160, 100) });
+            assert!(!receivers.handle_status(ms(12), &report(1, 160, 100)), "and left again");
+        }
+    }
+
+    #[test]
+    fn who_is_elsewhere_than_a_receiver_refuses_nothing_for_it() {
+        let mut receivers = receivers(FlowControl::Max);
+        receivers.handle_status(Nanos(0), &report(1, 0, 100));
+        receivers.handle_status(Nanos(0), &report(2, 0, 100));
+        for (id, from) in [(1, 2), (2, 9), (9, 9)] {
+            assert!(!receivers.refuse(Nanos(1), id, report(from, 0, 0).from), "{id} {from}");
+        }
+        assert_eq!(receivers.count(), 2);
+        assert!(receivers.refuse(Nanos(1), 2, report(2, 0, 0).from));
+        assert_eq!(receivers.count(), 1);
     }
 
     #[test]

@@ -519,7 +519,7 @@ impl Image {
 
     /// What was sent and is missing shrinks a window that grows until something is lost.
     fn note_gap(&mut self, now: Nanos, has_gap: bool) {
-        if has_gap && self.congestion.lose(now) {
+        if has_gap && self.congestion.lose(now, self.rtt.timeout()) {
             self.status.force();
         }
     }

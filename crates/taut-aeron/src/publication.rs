@@ -1,9 +1,11 @@
 //! A publication: the sending side of one stream.
 
+mod claim;
 mod feedback;
 mod pace;
 mod state;
 
+pub use claim::Claim;
 pub use state::PublicationState;
 
 use alloc::collections::VecDeque;
@@ -21,8 +23,8 @@ use crate::frame::control_flags::{
 };
 use crate::frame::data_flags::{END_OF_STREAM, REVOKED, UNFRAGMENTED};
 use crate::frame::{
-    DATA_HEADER_BYTES, ErrorFrame, FrameKind, Nak, RoundTripFrame, Setup, Status, frame_kind,
-    stream_of, write_heartbeat,
+    ErrorFrame, FrameKind, Nak, RoundTripFrame, Setup, Status, frame_kind, stream_of,
+    write_heartbeat,
 };
 use crate::log::TermLog;
 use crate::random::Cookies;
@@ -71,37 +73,6 @@ pub enum PublicationEvent {
         /// What not every receiver has said to have.
         unacknowledged_bytes: i64,
     },
-}
-
-/// A place for a message in the log: written by the caller, then [`commit`](Self::commit)ted.
-/// Dropped without, nothing is sent.
-#[derive(Debug)]
-pub struct Claim<'a> {
-    log: &'a mut TermLog,
-    counters: &'a mut PublicationCounters,
-    length: usize,
-}
-
-impl Claim<'_> {
-    /// The message's bytes: what lay there before, to be written over.
-    #[inline]
-    pub fn bytes(&mut self) -> &mut [u8] {
-        self.log.claimed(self.length)
-    }
-
-    /// The message's bytes, to look at.
-    #[must_use]
-    #[inline]
-    pub fn as_bytes(&self) -> &[u8] {
-        self.log.bytes(self.log.tail() + DATA_HEADER_BYTES as i64, self.length)
-    }
-
-    /// The message becomes part of the stream. Returns the position behind it.
-    #[inline]
-    pub fn commit(self) -> i64 {
-        self.counters.messages += 1;
-        self.log.commit(self.length)
-    }
 }
 
 /// The sending side of one stream: see the crate's description.
@@ -231,7 +202,7 @@ impl Publication {
             self.log.claim(length, 0, i64::MAX).ok_or(OfferError::BackPressured)?;
         }
         let Self { log, counters, .. } = self;
-        Ok(Claim { log, counters, length })
+        Ok(Claim::new(log, counters, length))
     }
 
     /// Takes a datagram that is meant for a publication. False when it is meant for another one.
@@ -250,20 +221,19 @@ impl Publication {
         if stream != Some(ours) && !is_elicitation {
             return false;
         }
-        let is_valid = match kind {
-            FrameKind::Status => {
-                Status::read(datagram).is_some_and(|frame| self.handle_status(now, from, &frame))
-            }
-            FrameKind::Nak => {
-                Nak::read(datagram).is_some_and(|frame| self.handle_nak(now, from, &frame))
-            }
-            FrameKind::RoundTrip => RoundTripFrame::read(datagram)
-                .is_some_and(|frame| self.handle_round_trip(now, from, frame)),
-            FrameKind::Error => {
-                ErrorFrame::read(datagram).is_some_and(|frame| self.handle_error(&frame))
-            }
-            _ => false,
-        };
+        let is_valid =
+            match kind {
+                FrameKind::Status => Status::read(datagram)
+                    .is_some_and(|frame| self.handle_status(now, from, &frame)),
+                FrameKind::Nak => {
+                    Nak::read(datagram).is_some_and(|frame| self.handle_nak(now, from, &frame))
+                }
+                FrameKind::RoundTrip => RoundTripFrame::read(datagram)
+                    .is_some_and(|frame| self.handle_round_trip(now, from, frame)),
+                FrameKind::Error => ErrorFrame::read(datagram)
+                    .is_some_and(|frame| self.handle_error(now, from, &frame)),
+                _ => false,
+            };
         self.counters.invalid += u64::from(!is_valid);
         true
     }
@@ -314,6 +284,7 @@ impl Publication {
             PublicationState::Draining | PublicationState::Linger if self.receivers.all_ended() => {
                 self.since + GROUP_GRACE
             }
+            _ if self.is_spied_alone() => self.joining_until.max(self.since),
             _ => self.since + self.config.linger,
         };
         let is_heard = self.receivers.is_connected();
@@ -698,8 +669,8 @@ impl Publication {
         true
     }
 
-    fn handle_error(&mut self, error: &ErrorFrame<'_>) -> bool {
-        let is_known = self.receivers.remove(error.receiver_id);
+    fn handle_error(&mut self, now: Nanos, from: SocketAddr, error: &ErrorFrame<'_>) -> bool {
+        let is_known = self.receivers.refuse(now, error.receiver_id, from);
         if is_known {
             let (receiver_id, code) = (error.receiver_id, error.code);
             self.push(PublicationEvent::Refused { receiver_id, code });
@@ -764,11 +735,19 @@ impl Publication {
         self.offer_limit = if is_open { limit } else { i64::MIN };
     }
 
+    /// Nobody but spies has it, and they have all of it: there is nothing to repair.
+    fn is_spied_alone(&self) -> bool {
+        let is_whole = self.position >= self.log.tail();
+        let is_unsent = self.counters.runs == 0 && self.position > self.start;
+        is_whole && self.receivers.count() == 0 && (self.is_simulated || is_unsent)
+    }
+
     /// Every receiver has everything. In a group, one may have joined a moment ago and not have
     /// said so yet.
     fn check_acknowledged(&mut self, now: Nanos) {
         let grace = if self.config.is_group { GROUP_GRACE } else { Nanos::ZERO };
-        let is_over = self.receivers.all_ended() && now.since(self.since) >= grace;
+        let have_ended = self.receivers.all_ended() && now.since(self.since) >= grace;
+        let is_over = have_ended || (self.is_spied_alone() && now >= self.joining_until);
         if is_over && self.is_closing() {
             self.transition(now, Trigger::Acknowledged);
         }

@@ -13,7 +13,8 @@
 //! a feed may show a crossed book, and keeping it uncrossed is the engine's business.
 //!
 //! `state_hash` (FNV-1a over everything in priority order) lets replicas, replays and tests compare
-//! two books by one number. With the feature `oracle` the slow twins in `oracle` are public.
+//! two books by one number. The feature `oracle` makes the simple reference books in `oracle`
+//! public.
 //!
 //! ```
 //! use taut_book::{BookError, LevelBook, Order, OrderBook};

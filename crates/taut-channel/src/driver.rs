@@ -74,8 +74,8 @@ pub(crate) trait PublicationDriver {
         Spied::default()
     }
 
-    /// Spies look on now, or not.
-    fn set_spied(&mut self, _is_spied: bool) {}
+    /// So many spies look on now.
+    fn set_spies(&mut self, _count: usize) {}
 
     /// Subscribers now.
     fn subscriber_count(&self) -> usize;

@@ -19,7 +19,7 @@ use crate::lease::LeasePublication;
 use crate::offer::OfferError;
 use crate::subscribing_end::SubscribingEnd;
 use crate::uri::ChannelUri;
-use crate::zmtp::ZmtpPublication;
+use crate::zmtp::{ZmtpClaim, ZmtpPublication};
 
 /// The drivers; each call goes to the one that there is. A tag of its own costs a call less than
 /// one that lies in a driver's unused values.
@@ -237,9 +237,10 @@ impl PublishingEnd {
     /// Claims room for a message of `bytes` bytes, to be written and committed; dropped or aborted
     /// it leaves no trace. What the bytes are before they are written is not said.
     ///
-    /// On `aeron:udp` the room of a message of one frame is in the stream's log itself, unless
-    /// spies look on. Elsewhere it is a buffer that the commit copies from: memory that others read
-    /// at the same time is written word by word.
+    /// Unless spies look on, the room is where the message is sent from: on `aeron:udp` that of a
+    /// message of one frame is in the stream's log itself, on ZeroMQ's wire that of any message in
+    /// the log of frames. Elsewhere it is a buffer that the commit copies from: memory that others
+    /// read at the same time is written word by word.
     ///
     /// # Errors
     /// As [`PublishingEnd::offer`]: a commit does not fail for want of room.
@@ -255,6 +256,10 @@ impl PublishingEnd {
         if is_in_log {
             let Driver::Aeron(driver) = &mut self.driver else { return Err(OfferError::Closed) };
             return Ok(Claim { room: Room::Log(driver.claim(bytes)?) });
+        }
+        if self.spies.is_none() && matches!(self.driver, Driver::Zmtp(_)) {
+            let Driver::Zmtp(driver) = &mut self.driver else { return Err(OfferError::Closed) };
+            return Ok(Claim { room: Room::Frames(driver.claim(bytes)?, io, now) });
         }
         self.claim_buffer(io, now, bytes)
     }
@@ -288,7 +293,7 @@ impl PublishingEnd {
     pub(crate) fn duty<K: Kernel>(&mut self, io: &mut Io<K>, now: Nanos) -> usize {
         self.gap.note(now);
         if let Some(spies) = &self.spies {
-            with!(&mut self.driver, driver => driver.set_spied(spies.count() > 0));
+            with!(&mut self.driver, driver => driver.set_spies(spies.count()));
         }
         with!(&mut self.driver, driver => driver.work(io, now))
     }
@@ -307,7 +312,7 @@ impl PublishingEnd {
         with!(&mut self.driver, driver => driver.poll_event())
     }
 
-    /// Subscribers now.
+    /// Subscribers now; spies are counted where they stand for subscribers (`ssc=true`).
     #[must_use]
     pub fn subscriber_count(&self) -> usize {
         with!(&self.driver, driver => driver.subscriber_count())
@@ -403,7 +408,8 @@ impl PublishingEnd {
             none => none.insert(Spies::new(with!(&self.driver, driver => driver.spied()))?),
         };
         let spy = spies.subscribe(is_tethered)?;
-        with!(&mut self.driver, driver => driver.set_spied(true));
+        let count = spies.count();
+        with!(&mut self.driver, driver => driver.set_spies(count));
         Ok(SubscribingEnd::of_spy(spy))
     }
 
@@ -446,6 +452,7 @@ pub struct Claim<'p, K: Kernel = EpollKernel> {
 #[derive(Debug)]
 enum Room<'p, K: Kernel> {
     Log(AeronClaim<'p>),
+    Frames(ZmtpClaim<'p>, &'p mut Io<K>, Nanos),
     Buffer(Buffer<'p, K>),
 }
 
@@ -466,6 +473,7 @@ impl<K: Kernel> Claim<'_, K> {
     pub fn commit(self) -> Result<u64, OfferError> {
         match self.room {
             Room::Log(claim) => Ok(claim.commit()),
+            Room::Frames(claim, io, now) => claim.commit(io, now),
             Room::Buffer(buffer) => buffer.commit(),
         }
     }
@@ -481,6 +489,7 @@ impl<K: Kernel> Deref for Claim<'_, K> {
     fn deref(&self) -> &[u8] {
         match &self.room {
             Room::Log(claim) => claim.bytes(),
+            Room::Frames(claim, ..) => claim.bytes(),
             Room::Buffer(buffer) => &buffer.bytes,
         }
     }
@@ -491,6 +500,7 @@ impl<K: Kernel> DerefMut for Claim<'_, K> {
     fn deref_mut(&mut self) -> &mut [u8] {
         match &mut self.room {
             Room::Log(claim) => claim.bytes_mut(),
+            Room::Frames(claim, ..) => claim.bytes_mut(),
             Room::Buffer(buffer) => &mut buffer.bytes,
         }
     }

@@ -14,6 +14,6 @@ mod subscription;
 mod transport;
 mod wire;
 
-pub(crate) use publication::ZmtpPublication;
+pub(crate) use publication::{ZmtpClaim, ZmtpPublication};
 pub use socket::ZmtpSocketEnd;
 pub(crate) use subscription::ZmtpSubscription;

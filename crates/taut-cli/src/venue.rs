@@ -8,10 +8,10 @@ use taut_log::Entry;
 use taut_log::messages::VenueFailed;
 use taut_runner::service::{
     BINANCE_VENUE_SAMPLE, BinanceVenueFile, Captive, DERIBIT_VENUE_SAMPLE, DeribitVenueFile,
-    RecordingSeen, VENUE_SAMPLE, VenueFile, bust_venue_trade, run_venue_crowd, serve_binance_venue,
-    serve_captive_binance, serve_captive_deribit, serve_deribit_venue, serve_venue,
-    set_member_killed, set_venue_halted, set_venue_phase, stand_by_venue, venue_faults,
-    venue_state,
+    RecordingSeen, VENUE_SAMPLE, VenueFile, bust_venue_trade, promote_venue, run_venue_crowd,
+    serve_binance_venue, serve_captive_binance, serve_captive_deribit, serve_deribit_venue,
+    serve_venue, set_member_killed, set_venue_halted, set_venue_phase, stand_by_venue,
+    venue_faults, venue_state,
 };
 
 use taut_report::utc_text;
@@ -91,6 +91,12 @@ enum Verb {
     Halt(OfVenue),
     /// Have it trade again
     Resume(OfVenue),
+    /// Make a standby the venue that copies the journal of a venue on another machine: that one is
+    /// gone, or is cut off from its clients
+    Promote {
+        /// The standby: `name` in its file, or the path of its socket
+        name: String,
+    },
     /// Bring an instrument of a venue that runs to a phase, until the next one of its schedule
     Phase {
         #[command(flatten)]
@@ -227,6 +233,7 @@ pub fn run(venue: &Venue) -> Result<(), Failure> {
         }
         Some(Verb::Halt(of)) => return set_halted(of, true),
         Some(Verb::Resume(of)) => return set_halted(of, false),
+        Some(Verb::Promote { name }) => return promote_venue(name).map_err(failure),
         Some(Verb::Phase { of, phase }) => return set_phase(of, *phase),
         Some(Verb::Kill(of)) => return set_killed(of, true),
         Some(Verb::Allow(of)) => return set_killed(of, false),

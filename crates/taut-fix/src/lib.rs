@@ -70,7 +70,7 @@ pub use codec::tag;
 pub use codec::tag::is_header as is_header_tag;
 pub use codec::text::{CompId, InlineText, LongText, ShortText, TestReqId};
 pub use codec::timestamp::{Precision, StampCache, TIMESTAMP_BYTES_MAX, parse_timestamp};
-pub use codec::writer::{BEGIN_STRING, Writer};
+pub use codec::writer::{BEGIN_STRING, PriceText, Writer};
 pub use dictionary::builder::{BlockId, DictionaryBuilder, ListedValue, MemberDefinition};
 pub use dictionary::builtin::fix44;
 pub use dictionary::format::Format;

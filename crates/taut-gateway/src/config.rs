@@ -12,6 +12,7 @@ use taut_types::{Instrument, Lots, Nanos};
 use crate::accounts::Accounts;
 pub use crate::order_entry::comparison::PositionRule;
 use crate::order_entry::handler::Framing;
+use crate::through::Through;
 
 /// A gateway's settings.
 #[derive(Clone, Debug)]
@@ -156,13 +157,15 @@ pub struct SecondConnection {
     pub others: Vec<SocketAddrV4>,
     /// What its bytes go through: it carries messages.
     pub transport: Transport,
+    /// The proxy on the way, if there is one.
+    pub through: Option<Through>,
 }
 
 impl SecondConnection {
     /// At one address.
     #[must_use]
     pub const fn new(address: SocketAddrV4, transport: Transport) -> Self {
-        Self { address, others: Vec::new(), transport }
+        Self { address, others: Vec::new(), transport, through: None }
     }
 }
 
@@ -171,6 +174,8 @@ impl SecondConnection {
 pub struct SessionSettings {
     /// What its bytes go through: as the venue's [order handler](crate::OrderHandler) asks for.
     pub transport: Transport,
+    /// The proxy on the way, if there is one: the gateway's addresses are then the proxy's.
+    pub through: Option<Through>,
     /// Where questions about orders are asked: for an
     /// [order handler](crate::OrderHandler::asks_beside) that does not ask where it trades.
     pub beside: Option<SecondConnection>,
@@ -202,6 +207,7 @@ impl Default for SessionSettings {
     fn default() -> Self {
         Self {
             transport: Transport::Plain,
+            through: None,
             beside: None,
             credentials: None,
             store: None,

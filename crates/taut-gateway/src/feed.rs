@@ -30,7 +30,6 @@ pub type FeedSocket = Endpoint<DatagramOptions>;
 
 /// How frames come to a gateway.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "there is one, while a gateway is built")]
 pub enum FeedInput {
     /// As datagrams.
     Datagrams(FeedSockets),

@@ -56,6 +56,7 @@ mod strategy;
 mod stream;
 #[cfg(test)]
 mod testing;
+mod through;
 mod timer;
 mod touch;
 mod venue_clock;
@@ -112,5 +113,6 @@ pub use stream::{
     FeedStreams, OkxStream, OkxStreamSettings, SnapshotLimits, StreamAddress, StreamCounters,
     StreamSession, SymbolStreams, VenueTerms,
 };
+pub use through::Through;
 pub use touch::{TouchConfig, TouchStrategy};
 pub use venue_clock::ClockReading;

@@ -2,7 +2,7 @@
 
 use taut_market_data::Event;
 use taut_ring::{Bell, RingError, broadcast, spsc};
-use taut_sync::atomic::AtomicU64;
+use taut_sync::atomic::{AtomicU64, Ordering, fence};
 use taut_types::Nanos;
 
 use crate::counters::StrategyCounters;
@@ -82,8 +82,13 @@ impl<'m> Link<'m> {
         own: &StrategyRegions<'m>,
     ) -> Result<(), RingError> {
         let start = self.state.position.map_or(broadcast::Start::Oldest, broadcast::Start::At);
+        let ticks = broadcast::Subscriber::passive(regions.ticks, TICKS_LAYOUT, start)?;
+        if self.state.position.is_none() {
+            // What the ring no longer has may be in no book that was told before.
+            (self.state.books_from, self.state.has_begun_late) = (ticks.position(), true);
+        }
         self.ends = Some(Ends {
-            ticks: broadcast::Subscriber::passive(regions.ticks, TICKS_LAYOUT, start)?,
+            ticks,
             replies: spsc::Consumer::resume(own.replies)?,
             counters: own.counters,
             bell: own.bell,
@@ -125,8 +130,20 @@ impl<'m> Link<'m> {
     /// The next reply if it comes before the next event of the market ring, else that one.
     #[inline]
     fn read(&mut self) -> Option<Item> {
+        self.read_while(|| ())
+    }
+
+    /// The same, while the gateway writes on: it does so between two looks at its rings.
+    #[inline]
+    pub(crate) fn read_while(&mut self, mut writes: impl FnMut()) -> Option<Item> {
         let Self { ends, numbers, state } = self;
         let Ends { ticks, replies, .. } = ends.as_mut()?;
+        // First of all: a reply that came before this event is there when the event is. The other
+        // way round, both may come between the two looks, and the event would be told first.
+        let has_event = ticks.has_next();
+        // Acquire: what the gateway wrote before the event is seen from here on.
+        fence(Ordering::Acquire);
+        writes();
         if state.reply.is_none()
             && let Some(payload) = replies.pop()
         {
@@ -141,6 +158,10 @@ impl<'m> Link<'m> {
             && let Some((reply, stamp)) = state.reply.take()
         {
             return Some(Item::Reply(numbers.of_reply(reply), stamp));
+        }
+        writes();
+        if !has_event {
+            return None;
         }
         Some(match ticks.poll() {
             broadcast::Polled::Message(payload) => {

@@ -27,6 +27,7 @@ mod reconcile;
 mod recovery;
 mod requests;
 mod sent;
+pub mod tunnel;
 mod waiting;
 pub mod what_if;
 pub mod wire;
@@ -104,6 +105,8 @@ pub(crate) struct OrderSession<H> {
     wire: Wire,
     /// What the last completion came to, where the stream is wrapped.
     unwrapped: Unwrapped,
+    /// Why there was no way through the proxy; empty once there is one.
+    no_way: String,
     /// The second connection, of a venue that is not asked where it trades.
     beside: Option<Beside>,
     phase: Phase,
@@ -250,9 +253,9 @@ impl<H: OrderHandler> OrderSession<H> {
         self.stream.is_some()
     }
 
-    /// What the venue said last when it refused a session or ended it.
+    /// What the venue said last when it refused a session or ended it, or a proxy before it.
     pub(crate) fn last_refusal(&self) -> &str {
-        self.handler.last_refusal()
+        if self.no_way.is_empty() { self.handler.last_refusal() } else { &self.no_way }
     }
 
     /// What is known of the venue's clock.

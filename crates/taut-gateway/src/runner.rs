@@ -318,8 +318,7 @@ impl<'m, S: Strategy> StrategyRunner<'m, S> {
             }
             Reply::Market(_) if stamp.position < link.state.books_from => {
                 if std::mem::take(&mut link.state.has_begun_late) {
-                    link.state.wants_books = true;
-                    self.ask_for_books(place);
+                    self.want_books(place);
                 }
             }
             Reply::Market(event) => {
@@ -401,15 +400,22 @@ impl<'m, S: Strategy> StrategyRunner<'m, S> {
         if !link.state.has_begun {
             return;
         }
+        // Before the strategy decides anything with what it knows no more: where requests are held
+        // against those of a replay, this one says that those behind it cannot be.
+        self.want_books(place);
         let (now, event) = (clock.now(), GatewayEvent::Overtaken { events });
         self.on_gateway(clock, place, noticed(now), &event);
-        self.books_anew(clock, place, now);
+        self.books_became_stale(clock, place, now);
     }
 
-    /// No book can be trusted: the strategy is told, and the gateway asked for all of them.
+    /// No book can be trusted: the gateway is asked for all of them, and the strategy told.
     #[cold]
     fn books_anew(&mut self, clock: &Clock, place: usize, now: Nanos) {
+        self.want_books(place);
         self.books_became_stale(clock, place, now);
+    }
+
+    fn want_books(&mut self, place: usize) {
         if let Some(link) = self.links.get_mut(place) {
             link.state.wants_books = true;
         }

@@ -1,9 +1,9 @@
 //! The proactor: one thread, one loop over a trait for the kernel.
 //!
-//! A program starts operations on [`Handle`]s through [`Io`] and is told of each [`Completion`]:
+//! A program starts operations on [`Handle`]s through [`Io`] and receives each [`Completion`]:
 //! bytes received into the loop's own buffers, writes taken in order, connections, timers, posted
 //! messages. Every operation that was started completes, also when it is cancelled, times out or
-//! its source is closed; [`Completion::Closed`] is the last that a handle is heard of.
+//! its source is closed; [`Completion::Closed`] is the last completion of a handle.
 //!
 //! | kernel | cost of a message | best for |
 //! |---|---|---|
@@ -17,13 +17,13 @@
 //! is something, and [`Io::read`], [`Io::receive_batch`], [`Io::send`], [`Io::send_batch`] and
 //! [`Io::send_segmented`] are one system call each.
 //!
-//! Every listener has an [`Admission`]: how many connections it lets in, in all and from one
-//! source, and how long each may take to prove itself.
+//! Every listener has an [`Admission`]: how many connections it accepts, in all and from one
+//! source, and how long the handshake of each may take.
 //!
-//! A turn is: wait, timers, posts, then sources by priority, behind them strangers whose handshakes
-//! go on, a few whose handshakes begin, and a few who are let in ([`Io::has_not_begun`]). A source
-//! gets a few receives per visit and goes to the back of its class, a class gets its share of a
-//! turn, so that a flood starves nobody. Nothing allocates in steady state.
+//! A turn is: wait, timers, posts, then sources by priority, then connections whose handshakes are
+//! in progress, a few whose handshakes begin, and a few new ones ([`Io::has_not_begun`]). A source
+//! gets a few receives per visit and goes to the end of its class. Each class gets its share of a
+//! turn, so that a flood of one source stops no other. Nothing allocates in steady state.
 //!
 //! ```
 //! use taut_io::{Admission, Completion, EpollKernel, EventLoop, Io, LoopConfig, WaitStrategy};

@@ -1,16 +1,17 @@
 //! Shared memory between processes: publications and subscriptions by name, and plain segments.
 //!
 //! A [`Channel`] is named memory (`ipc:market-data`) with [streams](Stream) in it. There is no
-//! daemon and nothing to clean up: who comes first creates it, who leaves last removes it, and what
-//! a killed process left is used again. A stream has one writer at a time, held by a lock that dies
-//! with it; the next writer goes on in place, with a new epoch. Readers [register](Join), and the
-//! writer waits for them by its policy, or only look, also through a read-only mapping.
+//! daemon and nothing to clean up: the first process creates it, the last one removes it, and
+//! memory that a killed process left is used again. A stream has one writer at a time, which holds
+//! a lock that the kernel releases with the process; the next writer continues in place, with a new
+//! epoch. Readers [register](Join), and the writer waits for them by its policy; or they only read,
+//! also through a read-only mapping.
 //!
-//! What a reader may be trusted with follows from its permissions. One that may read the file of a
-//! channel but not write it ([`ChannelOptions::mode`] 0640 and its group) maps it read-only: it can
-//! change nothing, shrink nothing, register nowhere and hold nobody back. Whoever may write the
-//! file is trusted with it, also with its size: Linux seals anonymous memory only, and a channel
-//! has a name, so that the next writer can heal it when nobody else is left.
+//! Permissions decide what a reader can do. A reader that may read the file of a channel but not
+//! write it ([`ChannelOptions::mode`] 0640 and its group) maps it read-only: it can change nothing,
+//! shrink nothing, register nowhere and delay nobody. A process that may write the file is trusted
+//! with its contents and its size: Linux seals anonymous memory only, and a channel has a name, so
+//! that the next writer can repair it when no other process is left.
 //!
 //! A [`Segment`] is anonymous shared memory with a few [regions](Region) of words: one process
 //! creates it and passes its descriptor on, and when the last of them is gone so is the memory. It

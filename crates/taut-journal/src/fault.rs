@@ -10,6 +10,8 @@ use crate::lock::FolderLock;
 #[derive(Debug)]
 pub struct Shared {
     pub fault: Fault,
+    /// Up to this number entries are safe from a power cut, where marks say so.
+    pub safe: AtomicU64,
     /// Of its folders: kept as long as one of them is there.
     pub _locks: Vec<FolderLock>,
 }

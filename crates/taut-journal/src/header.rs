@@ -3,7 +3,7 @@
 //! | word | what |
 //! |---|---|
 //! | 0 | magic: `TAUTJRNL` |
-//! | 1 | version of the format (32 bits), word where the records begin (32) |
+//! | 1 | version of the format (32 bits; 2: it has marks), word where the records begin (32) |
 //! | 2 | hash of the payloads' layout |
 //! | 3 | size of the file in words |
 //! | 4 | number of the segment |
@@ -23,6 +23,8 @@ use crate::pack::SCHEMA;
 pub const HEADER_WORDS: usize = 8;
 const MAGIC: u64 = u64::from_le_bytes(*b"TAUTJRNL");
 const VERSION: u32 = 1;
+/// The same with marks: [`Settings::marks`](crate::Settings::marks).
+const WITH_MARKS: u32 = 2;
 /// How a segment of a recording began when that had a format of its own.
 const OWN_OF_RECORDINGS: u64 = u64::from_le_bytes(*b"TAUTINPT");
 
@@ -33,6 +35,8 @@ pub struct Header {
     pub records_at: usize,
     /// Whether a build with the same layout of payloads wrote it.
     pub is_own_schema: bool,
+    /// Whether the records say up to where they were on the disk.
+    pub has_marks: bool,
     /// Words of the file.
     pub words: usize,
     pub number: u32,
@@ -42,7 +46,8 @@ pub struct Header {
 
 impl Header {
     pub fn to_words(self) -> [u64; HEADER_WORDS] {
-        let layout = u64::from(VERSION) | (self.records_at as u64) << 32;
+        let version = if self.has_marks { WITH_MARKS } else { VERSION };
+        let layout = u64::from(version) | (self.records_at as u64) << 32;
         let (size, number) = (self.words as u64, u64::from(self.number));
         let made_at = self.made_at.0.cast_unsigned();
         let mut words = [MAGIC, layout, SCHEMA, size, number, self.salt, made_at, 0];
@@ -64,9 +69,11 @@ impl Header {
         if magic != MAGIC || u64::from(crc32c_words(said)) != sum {
             return Err((What::Header, 0));
         }
-        if layout as u32 != VERSION {
-            return Err((What::Version(layout as u32), 1));
-        }
+        let has_marks = match layout as u32 {
+            VERSION => false,
+            WITH_MARKS => true,
+            version => return Err((What::Version(version), 1)),
+        };
         let (words, records_at) = (size as usize, (layout >> 32) as usize);
         let number = u32::try_from(number).map_err(|_| (What::Header, 4))?;
         if records_at < HEADER_WORDS || records_at > words {
@@ -74,6 +81,6 @@ impl Header {
         }
         let is_own_schema = schema == SCHEMA;
         let made_at = Nanos(made_at.cast_signed());
-        Ok(Self { records_at, is_own_schema, words, number, salt, made_at })
+        Ok(Self { records_at, is_own_schema, has_marks, words, number, salt, made_at })
     }
 }

@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender};
 
+use taut_sync::atomic::Ordering;
 use taut_sys::{SysError, monotonic, unlink, utc};
 
 use crate::entry::Entry;
 use crate::error::{JournalError, segment_name};
 use crate::fault::Shared;
 use crate::header::{HEADER_WORDS, Header};
-use crate::kind::{END, is_recorded};
+use crate::kind::{END, SAFE, is_recorded};
 use crate::mapped;
 use crate::pack::{PAYLOAD_WORDS_MAX, Payload};
 use crate::record::{self, First, HEAD_WORDS};
@@ -127,6 +128,11 @@ impl Housekeeper {
         if self.settings.durability == Durability::Async && self.durable < self.state.as_of {
             self.sync_soon(turn.entries > 0)?;
         }
+        match self.settings.durability {
+            // The writer says so.
+            Durability::Sync => self.durable = self.shared.safe.load(Ordering::Relaxed),
+            _ => self.shared.safe.store(self.durable, Ordering::Relaxed),
+        }
         turn.durable = self.durable;
         let current = self.current.number;
         let file = |error| JournalError::File { segment: current, error };
@@ -226,7 +232,9 @@ impl Housekeeper {
                 let error = SysError::from_errno("read what was written", 0);
                 return Err(self.shared.fault.set(self.current.number, error));
             }
-            self.state.as_of = number;
+            if first.kind != SAFE {
+                self.state.as_of = number;
+            }
             self.at += first.words;
         }
         Ok(self.state.as_of - before)
@@ -328,6 +336,7 @@ pub fn make(
     let header = Header {
         records_at,
         is_own_schema: true,
+        has_marks: settings.marks,
         words: file_words,
         number,
         salt: mapped::salt().map_err(file)?,

@@ -121,7 +121,7 @@ fn start(
 ) -> Result<(Writer, Housekeeper), JournalError> {
     let Place { folder, number, oldest } = *place;
     let segment = Arc::new(make(folder, number, state.as_ref(), &settings)?);
-    let shared = Arc::new(Shared { fault: Fault::default(), _locks: locks });
+    let shared = Arc::new(Shared { fault: Fault::default(), safe: 0.into(), _locks: locks });
     let (to_writer, prepared) = sync_channel(1);
     let (to_table, noted) = sync_channel(WAITING);
     let next = state.as_ref().map_or(1, |state| state.as_of.saturating_add(1));

@@ -20,6 +20,9 @@ pub const RECOVERED: u16 = 134;
 pub const GAP: u16 = 135;
 /// The recording was ended, and nothing comes behind it. Readers see it and do not give it.
 pub(crate) const END: u16 = 136;
+/// A mark: all entries up to a number (64 bits) were on the disk before this was written. It has the
+/// number that is due next, and uses none up; readers see it and do not give it.
+pub(crate) const SAFE: u16 = 137;
 
 /// Whether an entry of this kind is of a recording, and not about orders.
 #[inline]

@@ -62,8 +62,7 @@ impl FolderLock {
 
 /// The file of a folder's lock; both are made if need be.
 fn open(folder: &Path) -> Result<File, JournalError> {
-    let make = DirBuilder::new().recursive(true).mode(0o700).create(folder);
-    make.map_err(|error| failed("make the folder", &error))?;
+    make(folder).map_err(|error| failed("make the folder", &error))?;
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false).mode(0o600);
     options.open(folder.join(NAME)).map_err(|error| failed("open the lock", &error))
@@ -75,6 +74,25 @@ impl Drop for FolderLock {
         // another thread has forked has one until it executes its program.
         let _ = self.file.unlock();
     }
+}
+
+/// Makes a folder and those that it is in, where they are not there. What is made has a name that
+/// outlives a power cut: what is put in it would be gone with it.
+fn make(folder: &Path) -> std::io::Result<()> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    let parent = match folder.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    make(parent)?;
+    match DirBuilder::new().mode(0o700).create(folder) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+        made => made?,
+    }
+    // Who may make a folder in another may not be allowed to read that.
+    File::open(parent).map_or(Ok(()), |parent| parent.sync_all())
 }
 
 /// The process that writes the journal of this folder now.

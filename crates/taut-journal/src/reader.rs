@@ -7,7 +7,7 @@ use taut_types::Nanos;
 use crate::error::{Damage, JournalError, What, segment_name};
 use crate::kind::{END, is_recorded};
 use crate::recovery::{read_file, segment_numbers};
-use crate::scan::{Found, Tail, Walk};
+use crate::scan::{Found, Tail, TailKind, Walk};
 use crate::state::State;
 use crate::times::{self, Place};
 
@@ -99,16 +99,19 @@ impl Reader {
     ///
     /// # Errors
     /// What is wrong, with its file and byte: an entry that fails its check and was finished, or
-    /// has right ones behind it; a number that is not due; a segment that is missing.
+    /// has right ones behind it; a number that is not due; a segment that is missing. With
+    /// [`Settings::marks`](crate::Settings::marks) what a power cut can have lost is the end, and
+    /// no error.
     pub fn next_frame(&mut self) -> Result<Option<Frame<'_>>, JournalError> {
         let found = loop {
             if self.is_over {
                 return Ok(None);
             }
-            match self.walk.step(&self.bytes)? {
-                Some(Found { kind: END, .. }) => {}
-                Some(found) => break found,
-                None => self.end_segment()?,
+            match self.walk.step(&self.bytes) {
+                Ok(Some(Found { kind: END, .. })) => {}
+                Ok(Some(found)) => break found,
+                Ok(None) => self.end_segment()?,
+                Err(damage) => self.end_at(damage)?,
             }
         };
         let Found { kind, sequence, time, at, payload } = found;
@@ -129,9 +132,49 @@ impl Reader {
         self.walk.is_ended
     }
 
+    /// Damage is the end where a power cut can have made it: when nothing behind it says that what
+    /// is wrong was on the disk.
+    fn end_at(&mut self, damage: Damage) -> Result<(), JournalError> {
+        let can_be_cut = match damage.what {
+            What::Record => true,
+            What::Sequence { due, found } => found > due,
+            _ => false,
+        };
+        if !self.walk.header.has_marks || !can_be_cut || self.was_safe()? {
+            return Err(damage.into());
+        }
+        let Damage { segment, offset, .. } = damage;
+        let bytes = (8 * self.walk.header.words as u64).saturating_sub(offset);
+        self.tail = Some(Tail { segment, offset, bytes, kind: TailKind::Damaged });
+        self.is_over = true;
+        Ok(())
+    }
+
+    /// Whether something right that stands here or behind says that the entry that is due was on
+    /// the disk.
+    fn was_safe(&self) -> Result<bool, JournalError> {
+        let due = self.walk.due.unwrap_or(1);
+        if self.walk.was_safe(&self.bytes, due) {
+            return Ok(true);
+        }
+        for number in segment_numbers(&self.folder)? {
+            if number <= self.walk.header.number || self.is_unwritten(number) {
+                continue;
+            }
+            let bytes = read_file(&self.folder, number)?;
+            if Walk::open(&bytes, number, None)?.was_safe(&bytes, due) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// No right entry stands here: the next segment, or the end, or damage.
     fn end_segment(&mut self) -> Result<(), JournalError> {
-        let tail = self.walk.tail(&self.bytes)?;
+        let tail = match self.walk.tail(&self.bytes) {
+            Ok(tail) => tail,
+            Err(damage) => return self.end_at(damage),
+        };
         let next = self.walk.header.number.saturating_add(1);
         let numbers = segment_numbers(&self.folder)?;
         let has_later = numbers.iter().any(|number| *number > next);
@@ -145,13 +188,24 @@ impl Reader {
             return Ok(());
         }
         self.load(next)?;
-        let has_entries = self.walk.peek(&self.bytes).is_some();
+        if self.walk.peek(&self.bytes).is_none() {
+            // Nothing right begins it: then nothing right may stand behind.
+            let (segment, offset) = (next, 8 * self.walk.at as u64);
+            return match self.walk.tail(&self.bytes) {
+                Err(damage) => self.end_at(damage),
+                Ok(_) if has_later => self.end_at(Damage { segment, offset, what: What::Record }),
+                Ok(here) => {
+                    (self.tail, self.is_over) = (tail.or(here), true);
+                    Ok(())
+                }
+            };
+        }
         match tail {
-            Some(Tail { segment, offset, .. }) if has_entries => {
-                Err(Damage { segment, offset, what: What::Record }.into())
+            Some(Tail { segment, offset, .. }) => {
+                self.end_at(Damage { segment, offset, what: What::Record })
             }
-            tail => {
-                (self.tail, self.is_over) = (tail, !has_entries);
+            None => {
+                self.tail = None;
                 Ok(())
             }
         }

@@ -7,8 +7,8 @@ use taut_types::Nanos;
 use crate::entry::Entry;
 use crate::error::{Damage, What};
 use crate::header::{HEADER_WORDS, Header};
-use crate::kind::{END, is_recorded};
-use crate::record::{self, HEAD_WORDS, Record, Word};
+use crate::kind::{END, SAFE, is_recorded};
+use crate::record::{self, First, HEAD_WORDS, Record, Word};
 use crate::state::State;
 
 /// What stands behind the last record of a segment, where there should be nothing.
@@ -196,26 +196,48 @@ impl Walk {
     /// The next right record, which has the number that is due.
     pub fn next<'b>(&mut self, bytes: &'b [u8]) -> Result<Option<Record<'b>>, Damage> {
         let (words, _) = bytes.as_chunks::<8>();
-        let rest = words.get(self.at..).unwrap_or(&[]);
-        let read = record::read(rest, self.header.salt, 0..=u64::MAX);
-        let Some(record) = read.filter(|_| !self.is_ended) else { return Ok(None) };
-        let found = record.sequence;
-        let due = self.due.unwrap_or_else(|| found.max(self.due_min));
-        if found != due {
-            return Err(self.damage(What::Sequence { due, found }, self.at));
+        loop {
+            let rest = words.get(self.at..).unwrap_or(&[]);
+            let read = record::read(rest, self.header.salt, 0..=u64::MAX);
+            let Some(record) = read.filter(|_| !self.is_ended) else { return Ok(None) };
+            let found = record.sequence;
+            let due = self.due.unwrap_or_else(|| found.max(self.due_min));
+            if found != due {
+                return Err(self.damage(What::Sequence { due, found }, self.at));
+            }
+            self.at += record.words;
+            if record.kind == SAFE {
+                self.due = Some(due);
+                continue;
+            }
+            self.due = Some(due.saturating_add(1));
+            self.is_ended = record.kind == END;
+            return Ok(Some(record));
         }
-        self.due = Some(due.saturating_add(1));
-        self.at += record.words;
-        self.is_ended = record.kind == END;
-        Ok(Some(record))
+    }
+
+    /// Whether a right mark stands here or behind that says that the entry with this number was on
+    /// the disk.
+    pub fn was_safe(&self, bytes: &[u8], number: u64) -> bool {
+        let (words, _) = bytes.as_chunks::<8>();
+        let behind = words.get(self.at..).unwrap_or(&[]);
+        (0..behind.len()).any(|at| {
+            let rest = behind.get(at..).unwrap_or(&[]);
+            let first = rest.first().and_then(|word| First::of(u64::from_le_bytes(*word)));
+            let record = first
+                .filter(|first| first.kind == SAFE)
+                .and_then(|_| record::read(rest, self.header.salt, 0..=u64::MAX));
+            let safe = record.and_then(|record| record.payload.first_chunk().copied());
+            safe.is_some_and(|safe| u64::from_le_bytes(safe) >= number)
+        })
     }
 
     /// The same, of which nothing is lent.
     pub fn step(&mut self, bytes: &[u8]) -> Result<Option<Found>, Damage> {
-        let at = 8 * self.at;
-        let Some(Record { kind, sequence, time, payload, .. }) = self.next(bytes)? else {
+        let Some(Record { kind, sequence, time, words, payload }) = self.next(bytes)? else {
             return Ok(None);
         };
+        let at = 8 * (self.at - words);
         let start = at + 8 * HEAD_WORDS;
         let payload = start..start + payload.len();
         Ok(Some(Found { kind, sequence, time, at: at as u64, payload }))

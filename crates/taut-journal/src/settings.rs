@@ -41,6 +41,11 @@ pub struct Settings {
     pub on_failure: OnFailure,
     /// How many of the newest executions are remembered by their names.
     pub executions_max: usize,
+    /// Whether entries of a recording are preceded by marks, which say up to where the journal was
+    /// on the disk. A power cut may leave a part of what was not synchronised and lose what stands
+    /// before it. With marks that is where the journal ends, and damage of what was on the disk is
+    /// refused; without them both are refused. Cost: 32 bytes each time the disk has more.
+    pub marks: bool,
 }
 
 impl Default for Settings {
@@ -51,6 +56,7 @@ impl Default for Settings {
             durability: Durability::default(),
             on_failure: OnFailure::default(),
             executions_max: 65_536,
+            marks: false,
         }
     }
 }

@@ -4,16 +4,20 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender};
 
+use taut_sync::atomic::Ordering;
 use taut_types::Nanos;
 
 use crate::entry::Entry;
 use crate::error::JournalError;
 use crate::fault::Shared;
-use crate::kind::is_recorded;
+use crate::kind::{SAFE, is_recorded};
 use crate::record::{self, HEAD_WORDS, Written};
 use crate::segment::Segment;
 use crate::settings::{Durability, OnFailure, Settings};
 use crate::times::{Place, STEP};
+
+/// Words of a mark.
+const MARK_WORDS: usize = HEAD_WORDS + 1;
 
 /// Appends entries. There is one for a journal.
 #[derive(Debug)]
@@ -33,6 +37,8 @@ pub struct Writer {
     /// A segment before this one, with the words of it that are not safe.
     pub(crate) uncommitted_before: Option<(Arc<Segment>, Range<usize>)>,
     pub(crate) unjournalled: u64,
+    /// The number in the last mark; the highest where none are made.
+    marked: u64,
     /// Where rows of the time table go, and when the next one does.
     to_table: SyncSender<Place>,
     next_row: Nanos,
@@ -58,6 +64,7 @@ impl Writer {
             on_failure: settings.on_failure,
             uncommitted_before: None,
             unjournalled: 0,
+            marked: if settings.marks { 0 } else { u64::MAX },
             to_table,
             next_row: Nanos(i64::MIN),
         }
@@ -106,6 +113,11 @@ impl Writer {
         if !self.segment.has_room(self.at, words) {
             self.make_room(words)?;
         }
+        let safe = self.shared.safe.load(Ordering::Relaxed);
+        // One for which there is no room comes with the next entry.
+        if safe > self.marked && self.segment.has_room(self.at, MARK_WORDS + words) {
+            self.mark(time, safe);
+        }
         if time >= self.next_row && is_recorded(kind) {
             self.note_place(time);
         }
@@ -136,6 +148,7 @@ impl Writer {
             self.sync(&part)?;
         }
         self.committed_at = self.at;
+        self.shared.safe.store(self.sequence - 1, Ordering::Relaxed);
         Ok(())
     }
 
@@ -193,6 +206,14 @@ impl Writer {
         }
         self.unjournalled += 1;
         Ok(())
+    }
+
+    /// Says that entries up to this number are on the disk, for which there is room.
+    #[cold]
+    fn mark(&mut self, time: Nanos, safe: u64) {
+        let stamp = (self.sequence, time);
+        self.at = self.segment.append_bytes(self.at, stamp, SAFE, &safe.to_le_bytes());
+        self.marked = safe;
     }
 
     /// The entry that is appended now gets a row of the time table, where there is room for one.

@@ -258,7 +258,7 @@ messages! {
     "GW-0216" Warning TradesMissed { count: u64, total: u64 }
     "numbers of trades were jumped over"
     "The venue numbers trades one by one, and some did not come."
-    "Nothing for books; whoever needs all trades asks the venue for them.";
+    "Nothing for books; a program that needs all trades asks the venue for them.";
 
     "GW-0401" Error Killed {}
     "killed"
@@ -411,4 +411,10 @@ messages! {
     "The venue ended, or was killed. Its orders, positions and sessions go on here, and clients \
      can connect again; the line says how long that took."
     "See why the venue ended, and start a standby again.";
+
+    "VN-0010" Notice VenueCopied {}
+    "how the copy of the venue's journal on another machine fares"
+    "A standby has begun to copy the journal, or its connection ended and is made again; the line \
+     says which. With `acknowledge = \"replicated\"` nobody is answered without a copy."
+    "Start the standby, or mend what is between the two.";
 }

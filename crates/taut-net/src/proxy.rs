@@ -62,6 +62,12 @@ impl Proxy {
         Ok(self)
     }
 
+    /// What its requests say of who we are: the password can be read out of it.
+    #[must_use]
+    pub fn authorization(&self) -> Option<&str> {
+        self.authorization.as_ref().map(|text| text.as_str())
+    }
+
     /// Where to connect to.
     #[must_use]
     pub const fn target(&self) -> &Target {
@@ -185,6 +191,7 @@ mod tests {
         let known = proxy.with_user("Aladdin", "open sesame").unwrap();
         let line = "Proxy-Authorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==\r\n\r\n";
         assert!(asked(&known, "venue.test").ends_with(line));
+        assert!(line.contains(known.authorization().expect("who we are")));
         let printed = format!("{known:?} {known} {:?}", known.tunnel("venue.test", 443));
         assert!(!printed.contains("QWxh") && !printed.contains("sesame"), "{printed}");
         for (user, password) in [("a:b", ""), ("a\r\n", ""), ("a", "b\n")] {

@@ -83,6 +83,23 @@ impl Children {
         Ok(())
     }
 
+    /// Kills a child, and waits for its end.
+    pub fn kill(&mut self, role: Role) {
+        let killed = self.children.extract_if(.., |child| child.role == role);
+        for mut child in killed {
+            // One that has ended meanwhile is as gone.
+            let _ = child.process.kill();
+            let _ = child.process.wait();
+        }
+    }
+
+    /// A child plays another role from now on.
+    pub fn rename(&mut self, from: Role, to: Role) {
+        for child in self.children.iter_mut().filter(|child| child.role == from) {
+            child.role = to;
+        }
+    }
+
     /// Waits at most `span` (less when a signal comes, or something for one of the `others`) and
     /// returns what the children said.
     pub fn listen(

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddrV4;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use taut_sys::{
@@ -36,6 +37,10 @@ pub struct VenueSetup {
     pub stream_id: u32,
     /// Where a feed of datagrams goes; nothing where the venue's market data are asked for.
     pub feed: Option<FeedAddresses>,
+    /// The folder of its journal, where it has one.
+    pub journal: Option<PathBuf>,
+    /// It is the standby of a venue that listens there.
+    pub stands_by: Option<VenuePorts>,
 }
 
 /// What the gateway is told. Descriptors: the segment of all, that of the strategy, the gateway's
@@ -148,6 +153,11 @@ pub enum Reply {
     Ready,
     /// The recording is at its end.
     FlowEnded,
+    /// The standby has taken the venue's place.
+    TookOver {
+        /// When it listened, CLOCK_MONOTONIC in nanoseconds.
+        at: i64,
+    },
     /// No order is open.
     Drained,
     /// The flow is at rest.

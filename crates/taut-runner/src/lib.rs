@@ -72,7 +72,7 @@ pub mod wires;
 pub use build::Build;
 pub use error::RunnerError;
 pub use observer::{Live, Observer, Started};
-pub use outcome::{End, Holdings, Outcome, Process, VenueOutcome};
+pub use outcome::{End, FailOver, Holdings, Outcome, Process, VenueOutcome};
 pub use outliers::OutlierSettings;
 pub use placement::Place;
 pub use replay::Recording;

@@ -86,6 +86,17 @@ impl Holdings {
     }
 }
 
+/// The venue was killed, and its standby took its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FailOver {
+    /// From the kill until the standby listened.
+    pub venue: Nanos,
+    /// From the kill until the next order was acknowledged; nothing where none was within two
+    /// seconds.
+    pub orders: Option<Nanos>,
+}
+
 /// What a finished run leaves: counters, histograms, and how it was done. Its `Display` is a short
 /// summary.
 #[derive(Clone, Debug)]
@@ -132,6 +143,9 @@ pub struct Outcome {
     pub outliers: Outliers,
     /// What a trace of them is drawn from.
     pub outlier_trace: OutlierTrace,
+    /// How long there was no venue, where it was killed in the middle of the run
+    /// ([`Simulator::standby`](crate::Simulator::standby)).
+    pub fail_over: Option<FailOver>,
 }
 
 impl Outcome {

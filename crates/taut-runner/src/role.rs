@@ -12,6 +12,8 @@ pub(crate) const ROLE_VARIABLE: &str = "TAUT_ROLE";
 pub enum Role {
     /// The venue simulator.
     Venue,
+    /// It follows the venue, and takes its place when that is killed.
+    Standby,
     /// Feed, book, risk, orders; in fused mode the strategy too.
     Gateway,
     /// The strategy, in split mode.
@@ -19,13 +21,14 @@ pub enum Role {
 }
 
 impl Role {
-    const ALL: [Self; 3] = [Self::Venue, Self::Gateway, Self::Strategy];
+    const ALL: [Self; 4] = [Self::Venue, Self::Standby, Self::Gateway, Self::Strategy];
 
     /// Its name.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Venue => "venue",
+            Self::Standby => "standby",
             Self::Gateway => "gateway",
             Self::Strategy => "strategy",
         }

@@ -3,6 +3,7 @@
 mod bare_send;
 mod gateway;
 mod read_and_forget;
+mod standby;
 mod strategy;
 mod venue;
 
@@ -62,7 +63,15 @@ fn obey<P: DeserializeOwned, S: Strategy>(
     };
     let played = match parent.first_order()? {
         (Order::SetUpVenue(setup), _) => {
-            parent.settle(&setup.common).and_then(|()| venue::play(&setup, &mut parent))
+            let played = parent.settle(&setup.common).and_then(|()| match setup.stands_by {
+                None => venue::play(&setup, &mut parent),
+                Some(_) => standby::play(&setup, &mut parent),
+            });
+            if let (Err(_), Some(folder)) = (&played, &setup.journal) {
+                // The run is over, and its parent may be gone: it is the parent's folder otherwise.
+                let _ = std::fs::remove_dir_all(folder);
+            }
+            played
         }
         (Order::SetUpGateway(setup), fds) => parent.settle(&setup.common).and_then(|()| {
             let make = || make(&setup.common, &setup.parameters);

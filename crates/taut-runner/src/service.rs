@@ -43,6 +43,7 @@ mod okx;
 mod pattern;
 mod place;
 mod protocol;
+mod proxy;
 mod record;
 mod recorded;
 mod recordings;
@@ -63,9 +64,11 @@ mod threads;
 mod usage;
 mod venue;
 mod venue_control;
+mod venue_copy;
 mod venue_journal;
 mod venue_members;
 mod venue_phases;
+mod venue_ship;
 mod venue_standby;
 mod venue_state;
 mod web_venue;
@@ -105,6 +108,7 @@ pub use protocol::{
     LimitLine, OrderLine, PositionLine, ScopeName, SideName, Snapshot, StageLine, StaleBook,
     Status, StrategyLine, VenueClockLine,
 };
+pub use proxy::ProxyKeys;
 pub use record::RecordKeys;
 pub(crate) use recorded::RecordedGateway;
 pub use recordings::{RecordingSeen, RecordingSettings};
@@ -118,13 +122,15 @@ pub(crate) use web_venue::{Dialect, Issued, WebVenue};
 
 pub use venue::{FlowSettings, VENUE_SAMPLE, VenueFile, serve_venue};
 pub use venue_control::{
-    FaultsReport, bust_venue_trade, run_venue_crowd, set_member_killed, set_venue_halted,
-    set_venue_phase, venue_faults, venue_state,
+    FaultsReport, bust_venue_trade, promote_venue, run_venue_crowd, set_member_killed,
+    set_venue_halted, set_venue_phase, venue_faults, venue_state,
 };
+pub(crate) use venue_journal::KeeperThread;
 pub use venue_journal::{VenueAcknowledge, VenueJournalKeys};
 pub use venue_members::{MemberKeys, ProtectionKeys};
 pub use venue_phases::{BandKeys, ScheduleKeys, TimeOfDay};
 pub use venue_standby::stand_by_venue;
+pub(crate) use venue_standby::when_free;
 pub use venue_state::{Best, Indicative, VenueBook, VenueMember, VenueState};
 pub use web_venue::{
     BINANCE_VENUE_SAMPLE, BinanceVenueFile, Captive, DERIBIT_VENUE_SAMPLE, DeribitVenueFile,

@@ -184,6 +184,7 @@ impl Settings {
         self.instruments()?;
         let market = self.market()?;
         self.check_record()?;
+        self.check_standby(&market)?;
         if self.mode == Mode::Simulated && matches!(market, Market::Remote(_)) {
             let remedy = "a venue that runs elsewhere does not live on virtual time; leave [venue] \
                           out";
@@ -196,6 +197,24 @@ impl Settings {
             return Err(RunnerError::setting("simulator.kind", kind.name(), remedy));
         }
         market.check(self.instruments.len().max(1))
+    }
+
+    /// Where a venue cannot be killed in the middle of the run.
+    fn check_standby(&self, market: &Market) -> Result<(), RunnerError> {
+        if !matches!(market, Market::Simulator(Simulator { standby: true, .. })) {
+            return Ok(());
+        }
+        let refuse = |remedy| Err(RunnerError::setting("simulator.standby", true, remedy));
+        if self.mode == Mode::Simulated {
+            return refuse("left out with mode = simulated: the venue is no process there");
+        }
+        if self.record.is_some() {
+            return refuse("left out with record: a replay has one venue");
+        }
+        if self.seconds.is_none() {
+            return refuse("together with seconds: the venue is killed in the middle of the run");
+        }
+        Ok(())
     }
 
     /// What cannot be written down, and where it cannot be written.

@@ -89,6 +89,7 @@ pub fn run<S: Strategy>(
         // On virtual time no thread is held up.
         outliers: Outliers::default(),
         outlier_trace: OutlierTrace::default(),
+        fail_over: None,
     })
 }
 

@@ -1,5 +1,8 @@
 //! The parent's part: start, watch, drain, end.
 
+mod fail_over;
+mod journal_folder;
+
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::mpsc;
 use std::thread;
@@ -14,6 +17,7 @@ use taut_sys::{
     cpu_times, monotonic, process_id, process_nice, stop_requests, stop_signal, utc,
 };
 use taut_types::{Instrument, Nanos};
+use tempfile::TempDir;
 use toml::Table;
 
 use crate::children::Children;
@@ -23,7 +27,7 @@ use crate::control::{
 use crate::error::RunnerError;
 use crate::feed::{Feed, FeedAddresses};
 use crate::observer::{Live, Observer, Started};
-use crate::outcome::{End, Holdings, Outcome, Process, VenueOutcome};
+use crate::outcome::{End, FailOver, Holdings, Outcome, Process, VenueOutcome};
 use crate::outliers::OutlierWatch;
 use crate::placement::{Place, Placement, may_come_first, measure};
 use crate::role::Role;
@@ -35,6 +39,8 @@ use crate::{simulator, web};
 const READY: Nanos = Nanos::from_secs(20);
 /// How long open orders may take to be answered, and the gateway to catch up.
 const DRAIN: Nanos = Nanos::from_secs(10);
+/// How long the gateway may take to hear of orders that ended with its session.
+const LAST_PACKETS: Nanos = Nanos::from_secs(1);
 /// How often the parent looks, and anchors the clock.
 const LOOK: Nanos = Nanos::from_millis(100);
 /// A stop signal this long after the first means "now".
@@ -49,6 +55,8 @@ struct Shared {
     /// How market data and orders travel, for people.
     market_data: String,
     orders: String,
+    /// Where the venue's journal is, if it has one: gone with the run.
+    journal: Option<TempDir>,
     gateway_bell: Doorbell,
     strategy_bell: Doorbell,
 }
@@ -68,10 +76,14 @@ fn open(market: Market) -> Result<(Shared, Other), RunnerError> {
     let strategy_segment = create("taut-strategy", &StrategyRegions::LAYOUT)?;
     let doorbell = || Doorbell::new().map_err(|error| RunnerError::run("doorbell", error));
     let (market_data, orders);
+    let mut journal = None;
     let (feed, other) = match market {
         Market::Simulator(simulator) => {
             // Tells this run's packets from another's; not a secret, so that a clock will do.
             let stream_id = (utc().0 / 1_000) as u32 ^ process_id().rotate_left(16);
+            if simulator.standby {
+                journal = Some(journal_folder::make()?);
+            }
             let opened = match simulator.kind {
                 VenueKind::Taut => Some(Feed::open(simulator.feed)?),
                 VenueKind::Deribit | VenueKind::Binance => None,
@@ -105,6 +117,7 @@ fn open(market: Market) -> Result<(Shared, Other), RunnerError> {
         feed,
         market_data,
         orders,
+        journal,
         gateway_bell,
         strategy_bell,
     };
@@ -147,6 +160,8 @@ pub fn run(settings: &Settings, observer: &mut dyn Observer) -> Result<Outcome, 
         anchoring: Anchoring::start(),
         clock: CellWriter::new(regions.clock).map_err(|error| region(&error))?,
         said: Vec::new(),
+        has_standby: false,
+        fail_over: None,
         first_stop: None,
         stops_heard: 0,
     };
@@ -192,6 +207,7 @@ pub fn run(settings: &Settings, observer: &mut dyn Observer) -> Result<Outcome, 
         drained,
         outliers,
         outlier_trace,
+        fail_over: run.fail_over,
         processes: run.processes,
     })
 }
@@ -226,6 +242,10 @@ struct Run<'a, 'm> {
     anchoring: Anchoring,
     clock: CellWriter<'m, MAPPING_WORDS>,
     said: Vec<(Role, Reply)>,
+    /// A standby follows the venue.
+    has_standby: bool,
+    /// The standby has taken the venue's place.
+    fail_over: Option<FailOver>,
     first_stop: Option<Nanos>,
     stops_heard: u32,
 }
@@ -268,7 +288,7 @@ impl Run<'_, '_> {
     fn start(&mut self, shared: &Shared, other: &Other) -> Result<(), RunnerError> {
         self.clock.set(&self.anchoring.mapping().to_words());
         let ports = match other {
-            Other::Simulator(stream_id, feed) => Some(self.start_venue(*stream_id, *feed)?),
+            Other::Simulator(stream_id, feed) => Some(self.start_venue(shared, *stream_id, *feed)?),
             Other::Remote(_) => None,
         };
         if self.settings.mode == Mode::Split {
@@ -281,16 +301,26 @@ impl Run<'_, '_> {
 
     fn start_venue(
         &mut self,
+        shared: &Shared,
         stream_id: u32,
         feed: Option<FeedAddresses>,
     ) -> Result<VenuePorts, RunnerError> {
         let place = self.placement.venue.unwrap_or(self.placement.gateway);
-        let setup = VenueSetup { common: self.common(place), stream_id, feed };
-        self.spawn(Role::Venue, place, &Order::SetUpVenue(Box::new(setup)), &[])?;
-        self.expect("the venue to listen", READY, |_, reply| match reply {
+        let journal = shared.journal.as_ref().map(|folder| folder.path().to_owned());
+        let common = self.common(place);
+        let setup = VenueSetup { common, stream_id, feed, journal, stands_by: None };
+        self.spawn(Role::Venue, place, &Order::SetUpVenue(Box::new(setup.clone())), &[])?;
+        let ports = self.expect("the venue to listen", READY, |_, reply| match reply {
             Reply::VenueReady(ports) => Some(ports.clone()),
             _ => None,
-        })
+        })?;
+        if setup.journal.is_some() {
+            let setup = VenueSetup { stands_by: Some(ports.clone()), ..setup };
+            self.spawn(Role::Standby, place, &Order::SetUpVenue(Box::new(setup)), &[])?;
+            self.expect_ready(Role::Standby, "the standby to be where the venue is")?;
+            self.has_standby = true;
+        }
+        Ok(ports)
     }
 
     fn start_strategy(&mut self, shared: &Shared) -> Result<(), RunnerError> {
@@ -348,8 +378,9 @@ impl Run<'_, '_> {
                 GatewaySetup {
                     common,
                     orders: ports.orders,
-                    // What it sends stands on no tape.
-                    sink: self.settings.record.is_none().then_some(ports.sink),
+                    // What it sends stands on no tape; where a venue is killed, nobody reads it.
+                    sink: (self.settings.record.is_none() && !self.has_standby)
+                        .then_some(ports.sink),
                     requests: ports.requests,
                     stream: ports.stream,
                     web: ports.web,
@@ -411,9 +442,15 @@ impl Run<'_, '_> {
     fn watch(&mut self, started: Nanos, observer: &mut dyn Observer) -> Result<End, RunnerError> {
         let duration = self.settings.seconds.map(|seconds| Nanos((seconds * 1e9) as i64));
         let deadline = duration.map(|duration| started + duration);
+        let kill_at = duration.map(|duration| started + Nanos(duration.0 / 2));
         loop {
+            if kill_at.is_some_and(|at| monotonic() >= at) && self.has_standby {
+                self.fail_over()?;
+            }
             let now = monotonic();
-            let left = deadline.map_or(LOOK, |deadline| deadline.since(now).min(LOOK));
+            let kill_at = kill_at.filter(|_| self.has_standby);
+            let next = [deadline, kill_at].into_iter().flatten().map(|at| at.since(now));
+            let left = next.fold(LOOK, Nanos::min);
             self.listen(left)?;
             observer.live(&self.live(started));
             if self.said.iter().any(|(_, reply)| *reply == Reply::FlowEnded) {
@@ -460,7 +497,27 @@ impl Run<'_, '_> {
             _ => &[],
         });
         let holdings = Holdings { positions: positions.cloned().collect(), profit };
+        let venue = match venue {
+            // What was open then has ended with the session, which the venue has published since.
+            Some(_) if !drained => Some(self.published_at_last()?),
+            venue => venue,
+        };
         Ok((drained, venue, holdings))
+    }
+
+    /// What the simulator has counted when no session is left, and the gateway has had the time to
+    /// hear of it.
+    fn published_at_last(&mut self) -> Result<VenueOutcome, RunnerError> {
+        let venue = self.stop_venue()?;
+        let deadline = monotonic() + LAST_PACKETS;
+        loop {
+            let GatewayCounters { ticks, recovered, .. } =
+                GatewayCounters::load(self.regions.gateway);
+            if ticks + recovered >= venue.published || monotonic() >= deadline {
+                return Ok(venue);
+            }
+            self.listen(LOOK)?;
+        }
     }
 
     fn stop_venue(&mut self) -> Result<VenueOutcome, RunnerError> {

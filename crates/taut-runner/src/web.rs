@@ -112,6 +112,7 @@ fn plain_file(settings: &Settings, wait: Wait) -> GatewayFile {
         deribit: None,
         binance: None,
         okx: None,
+        proxy: None,
         feed_backup: None,
         instruments: traded(settings).to_vec(),
         users: Vec::new(),

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::schema::{Body, CompositeId, Data, Dimension, Schema};
-use names::{Scope, snake};
+use names::{Scope, crate_name, snake};
 use plan::Plan;
 use source::Source;
 
@@ -141,10 +141,7 @@ impl Plan<'_> {
     }
 
     fn manifest(&self) -> String {
-        let letter = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '_' };
-        let package: String = self.schema.package.chars().map(letter).collect();
-        let starts_well = package.starts_with(|letter: char| letter.is_ascii_alphabetic());
-        let name = snake(&if starts_well { package } else { format!("sbe_{package}") });
+        let name = crate_name(&self.schema.package);
         let version = env!("CARGO_PKG_VERSION");
         let dependencies = match self.options.is_stand_alone {
             true => String::new(),

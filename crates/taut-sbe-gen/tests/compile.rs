@@ -71,6 +71,12 @@ fn the_crate_of_a_schema_has_a_name_in_snake_case() {
         ("iLinkBinary", "i_link_binary"),
         ("b3.entrypoint-v5", "b3_entrypoint_v5"),
         ("5x", "sbe_5x"),
+        ("_private", "sbe_private"),
+        ("MATCH", "sbe_match"),
+        ("std", "sbe_std"),
+        ("taut.sbe", "sbe_taut_sbe"),
+        ("FIXP__Session", "fixp_session"),
+        ("état", "sbe_tat"),
     ] {
         let text = odd.replacen("package=\"odd.names\"", &format!("package=\"{package}\""), 1);
         assert_ne!(text, odd);

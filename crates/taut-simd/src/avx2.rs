@@ -3,7 +3,7 @@
 use core::arch::x86_64::{
     __m256i, _mm_add_epi64, _mm_cvtsi128_si64, _mm_unpackhi_epi64, _mm256_add_epi64,
     _mm256_and_si256, _mm256_castsi256_si128, _mm256_cmpeq_epi8, _mm256_extracti128_si256,
-    _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_sad_epu8, _mm256_set1_epi8,
+    _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_or_si256, _mm256_sad_epu8, _mm256_set1_epi8,
     _mm256_set1_epi64x, _mm256_setzero_si256, _mm256_storeu_si256, _mm256_xor_si256,
 };
 
@@ -87,14 +87,35 @@ impl Lanes for Avx2 {
         (whole & 0xff) as u8
     }
 
+    type Seen = __m256i;
+
+    #[inline(always)]
+    fn unseen(self) -> __m256i {
+        // SAFETY: a value of `Avx2` says that the processor has it; no memory is touched.
+        unsafe { _mm256_setzero_si256() }
+    }
+
+    #[inline(always)]
+    fn see(self, bytes: &[u8; 32], seen: __m256i) -> __m256i {
+        // SAFETY: as in `unseen`; memory is read by `load` alone.
+        unsafe { _mm256_or_si256(seen, load(bytes)) }
+    }
+
     /// Cost: one register.
     #[inline(always)]
-    fn xor(self, to: &mut [u8; 32], from: &[u8; 32], pattern: u64) {
+    fn xor(self, to: &mut [u8; 32], from: &[u8; 32], pattern: u64, seen: __m256i) -> __m256i {
         // SAFETY: the array has the 32 bytes that are written, and the store asks for no alignment;
         // a value of `Avx2` says that the processor has it.
         unsafe {
             let masked = _mm256_xor_si256(load(from), _mm256_set1_epi64x(pattern.cast_signed()));
             _mm256_storeu_si256(to.as_mut_ptr().cast(), masked);
+            _mm256_or_si256(seen, masked)
         }
+    }
+
+    #[inline(always)]
+    fn is_ascii(self, seen: __m256i) -> bool {
+        // SAFETY: as in `unseen`.
+        unsafe { _mm256_movemask_epi8(seen) == 0 }
     }
 }

@@ -8,8 +8,20 @@ pub trait Lanes: Copy {
     /// The sum of the bytes modulo 256.
     fn sum(self, bytes: &[u8]) -> u8;
 
-    /// Puts `from` XOR the pattern, repeated, into `to`.
-    fn xor(self, to: &mut [u8; 32], from: &[u8; 32], pattern: u64);
+    /// The bits that are set in some of many bytes, in any of them.
+    type Seen: Copy;
+
+    /// Of no bytes.
+    fn unseen(self) -> Self::Seen;
+
+    /// With these bytes.
+    fn see(self, bytes: &[u8; 32], seen: Self::Seen) -> Self::Seen;
+
+    /// Puts `from` XOR the pattern, repeated, into `to`, and sees what comes out.
+    fn xor(self, to: &mut [u8; 32], from: &[u8; 32], pattern: u64, seen: Self::Seen) -> Self::Seen;
+
+    /// Whether no byte had its highest bit: all were ASCII.
+    fn is_ascii(self, seen: Self::Seen) -> bool;
 }
 
 /// A piece of work that is compiled for every level. Its `run`, and what it calls that matters,

@@ -17,13 +17,33 @@ impl Lanes for Portable {
         sum(bytes)
     }
 
+    type Seen = u64;
+
+    #[inline(always)]
+    fn unseen(self) -> u64 {
+        0
+    }
+
+    #[inline(always)]
+    fn see(self, bytes: &[u8; 32], seen: u64) -> u64 {
+        bytes.as_chunks::<8>().0.iter().fold(seen, |seen, word| seen | u64::from_le_bytes(*word))
+    }
+
     /// Cost: four words.
     #[inline(always)]
-    fn xor(self, to: &mut [u8; 32], from: &[u8; 32], pattern: u64) {
+    fn xor(self, to: &mut [u8; 32], from: &[u8; 32], pattern: u64, mut seen: u64) -> u64 {
         let (words, _) = to.as_chunks_mut::<8>();
         for (word, from) in words.iter_mut().zip(from.as_chunks::<8>().0) {
-            *word = (u64::from_le_bytes(*from) ^ pattern).to_le_bytes();
+            let masked = u64::from_le_bytes(*from) ^ pattern;
+            *word = masked.to_le_bytes();
+            seen |= masked;
         }
+        seen
+    }
+
+    #[inline(always)]
+    fn is_ascii(self, seen: u64) -> bool {
+        seen & HIGH == 0
     }
 }
 

@@ -2,8 +2,8 @@
 
 use core::arch::x86_64::{
     __m128i, _mm_add_epi64, _mm_and_si128, _mm_cmpeq_epi8, _mm_cvtsi128_si64, _mm_loadu_si128,
-    _mm_movemask_epi8, _mm_sad_epu8, _mm_set1_epi8, _mm_set1_epi64x, _mm_setzero_si128,
-    _mm_storeu_si128, _mm_unpackhi_epi64, _mm_xor_si128,
+    _mm_movemask_epi8, _mm_or_si128, _mm_sad_epu8, _mm_set1_epi8, _mm_set1_epi64x,
+    _mm_setzero_si128, _mm_storeu_si128, _mm_unpackhi_epi64, _mm_xor_si128,
 };
 
 use crate::lanes::Lanes;
@@ -66,9 +66,26 @@ impl Lanes for Sse2 {
         (whole & 0xff) as u8
     }
 
+    type Seen = __m128i;
+
+    #[inline(always)]
+    fn unseen(self) -> __m128i {
+        // SAFETY: SSE2 is part of x86-64; no memory is touched.
+        unsafe { _mm_setzero_si128() }
+    }
+
+    #[inline(always)]
+    fn see(self, bytes: &[u8; 32], mut seen: __m128i) -> __m128i {
+        for lane in bytes.as_chunks::<16>().0 {
+            // SAFETY: as in `unseen`; memory is read by `load` alone.
+            seen = unsafe { _mm_or_si128(seen, load(lane)) };
+        }
+        seen
+    }
+
     /// Cost: two registers.
     #[inline(always)]
-    fn xor(self, to: &mut [u8; 32], from: &[u8; 32], pattern: u64) {
+    fn xor(self, to: &mut [u8; 32], from: &[u8; 32], pattern: u64, mut seen: __m128i) -> __m128i {
         let (lanes, _) = to.as_chunks_mut::<16>();
         for (lane, from) in lanes.iter_mut().zip(from.as_chunks::<16>().0) {
             // SAFETY: the lane has the 16 bytes that are written, and the store asks for no
@@ -76,7 +93,15 @@ impl Lanes for Sse2 {
             unsafe {
                 let masked = _mm_xor_si128(load(from), _mm_set1_epi64x(pattern.cast_signed()));
                 _mm_storeu_si128(lane.as_mut_ptr().cast(), masked);
+                seen = _mm_or_si128(seen, masked);
             }
         }
+        seen
+    }
+
+    #[inline(always)]
+    fn is_ascii(self, seen: __m128i) -> bool {
+        // SAFETY: as in `unseen`.
+        unsafe { _mm_movemask_epi8(seen) == 0 }
     }
 }

@@ -234,7 +234,9 @@ impl Tape {
         let got = get(&mut from);
         let used = before - from.rest.len();
         if got.is_none() {
-            self.differs(format!("{}, cut short", what.name()), what.name().to_owned());
+            // The same kind of thing, but of another call, or not all of it.
+            let name = what.name();
+            self.differs(format!("{name} of something else, or cut short"), name.to_owned());
         }
         self.at += used;
         got
@@ -637,8 +639,12 @@ fn compare(tape: &mut Tape, what: Heard, said: &[u8]) {
     if recorded != compared || length != Some(said.len() as u64) {
         tape.at = at;
         let name = what.name();
-        let shown = |bytes: &[u8]| format!("{name}: \"{}\"", shown(bytes));
-        tape.differs(shown(&recorded), shown(compared));
+        let shown = |bytes: &[u8], length| match is_withheld {
+            true => format!("{name}, {length} bytes with a secret behind \"{}\"", shown(bytes)),
+            false => format!("{name}: \"{}\"", shown(bytes)),
+        };
+        let recorded = shown(&recorded, length.unwrap_or(0));
+        tape.differs(recorded, shown(compared, said.len() as u64));
     }
     tape.at += used;
 }

@@ -2,6 +2,8 @@
 //!
 //! - **Randomness** comes from a seed: [`for_each_seed`] prints the seed of a schedule that fails,
 //!   and `TAUT_SEED=n` replays it alone.
+//! - **Histories** of what clients of an exchange asked and heard are explained by a book by price
+//!   and time, or found wrong: [`history`].
 //! - **Damage** to JSON frames is drawn by [`mutate_json`].
 //! - **Keys** that a program prints in JSON keep to one rule: [`odd_json_keys`] finds others.
 //! - **Links** between protocol cores run on virtual time: a [`Link`] loses, doubles, delays and
@@ -17,6 +19,7 @@
 #![forbid(unsafe_code)]
 
 mod address;
+pub mod history;
 mod json;
 mod link;
 mod mutate;

@@ -211,6 +211,8 @@ impl Clients {
     }
 
     fn flush_each(&mut self, io: &mut Io<impl Kernel>) {
+        let may_tell = self.sequencer.as_ref().is_none_or(|sequencer| sequencer.may_tell());
+        debug_assert!(may_tell, "an answer leaves before its input is on the disk");
         for slot in self.taken_mut() {
             slot.connection.flush(io);
         }

@@ -39,6 +39,9 @@ pub enum VenueError {
     },
     /// The journal cannot be begun, read or written.
     Journal(JournalError),
+    /// No copy of the journal on another machine had an input within ten seconds, or one has become
+    /// the venue: nobody may hear of what was executed.
+    NotReplicated,
     /// What the journal holds is no venue of this configuration.
     NotTaken {
         /// Where: a frame of the journal.
@@ -95,6 +98,10 @@ impl fmt::Display for VenueError {
                 write!(f, "{thing}: {error}: check the address, the interface and the limits")
             }
             Self::Journal(error) => write!(f, "the journal: {error}"),
+            Self::NotReplicated => f.write_str(
+                "the journal: no standby has copied the last inputs within ten seconds, or it has \
+                 become the venue: start one, or choose another `acknowledge`",
+            ),
             Self::NotTaken { frame, why } => write!(f, "the journal, frame {frame}: {why}"),
             Self::FeedBlocked { thing } => write!(
                 f,

@@ -505,7 +505,7 @@ impl Exchange {
         clients.write_down(now, &input())?;
         self.begun_at = self.events.len();
         // What is refused leaves with the end of the turn.
-        if self.executed.is_empty() || clients.clients.waits_for_disk() {
+        if self.executed.is_empty() || clients.clients.waits() {
             return Ok(());
         }
         self.settle(now, clients)

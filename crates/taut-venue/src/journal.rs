@@ -19,7 +19,9 @@ mod bytes;
 mod follower;
 mod input;
 mod recovery;
+mod replication;
 mod sequencer;
+mod ship;
 
 pub(crate) use bytes::{Put, Take};
 pub use follower::JournalFollower;
@@ -27,5 +29,7 @@ pub use follower::JournalFollower;
 pub(crate) use input::IMAGE_END;
 pub(crate) use input::{Input, Told};
 pub use recovery::{Acknowledge, JournalSettings, Recovered, VenueJournal};
+pub use replication::Replication;
 pub use sequencer::JournalKeeper;
 pub(crate) use sequencer::Sequencer;
+pub use ship::{ACK_BYTES, GREETING_BYTES, JournalCopy, ShipError, Shipment, Whereabouts};

@@ -77,7 +77,8 @@ pub use config::VenueConfig;
 pub use counters::VenueCounters;
 pub use error::{NotTaken, VenueError};
 pub use journal::{
-    Acknowledge, JournalFollower, JournalKeeper, JournalSettings, Recovered, VenueJournal,
+    ACK_BYTES, Acknowledge, GREETING_BYTES, JournalCopy, JournalFollower, JournalKeeper,
+    JournalSettings, Recovered, Replication, ShipError, Shipment, VenueJournal, Whereabouts,
 };
 pub use lines::FeedLoss;
 pub use members::{Member, MemberState, Protection};

@@ -3,10 +3,11 @@
 mod journaled;
 pub mod standby;
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use taut_book::OrderBook;
-use taut_engine::Phase;
+use taut_engine::{Command, Phase};
 use taut_fix::{CompId, Dictionaries, Now, fix44};
 use taut_io::{
     Admission, Completion, Endpoint, EpollKernel, EventLoop, Handle, Handler, Io, Kernel,
@@ -43,6 +44,9 @@ const ADMISSION: Admission = Admission {
 const SOURCES: usize = 2 + 4 + SESSIONS_MAX + CLIENTS_MAX + 2 + OBSERVED;
 /// Reports that are sent together are written in pieces of this size.
 const WRITE_BYTES: usize = 32 * 1_024;
+/// Commands of the flow's beginning behind a restart that are executed between two looks at the
+/// clients: they need not wait until all books are full again.
+const BEGINNING_PER_POLL: u32 = 32;
 /// Writes that may wait for a client that reads slowly; their bytes are limited too.
 const WRITES_MAX: usize = 1 << 14;
 
@@ -81,6 +85,9 @@ pub struct Venue<K: Kernel = EpollKernel, O = ()> {
     exchange: Exchange,
     observer: O,
     snapshots: SnapshotCycle,
+    /// What is left of the flow's beginning behind a restart: commands in their places.
+    flow_begins: VecDeque<(usize, Command)>,
+    flow_rests: bool,
     flow_commands_per_poll: u32,
     heartbeat_interval: Nanos,
     cancel_on_disconnect: bool,
@@ -190,6 +197,8 @@ impl<K: Kernel> Venue<K> {
             exchange: Exchange::new(config, lines, flow)?,
             observer: (),
             snapshots: SnapshotCycle::new(snapshot, config),
+            flow_begins: VecDeque::new(),
+            flow_rests: false,
             flow_commands_per_poll: config.flow_commands_per_poll,
             heartbeat_interval: config.heartbeat_interval,
             cancel_on_disconnect: config.cancel_on_disconnect,
@@ -232,6 +241,8 @@ impl<K: Kernel> Venue<K> {
             exchange,
             observer,
             snapshots,
+            flow_begins: self.flow_begins,
+            flow_rests: self.flow_rests,
             flow_commands_per_poll: self.flow_commands_per_poll,
             heartbeat_interval: self.heartbeat_interval,
             cancel_on_disconnect: self.cancel_on_disconnect,
@@ -354,11 +365,13 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
 
     /// The flow's next step is due now; the later ones keep their distances.
     pub fn start_flow(&mut self, now: Nanos) {
+        self.flow_rests = false;
         self.exchange.player.start(now);
     }
 
     /// The flow pauses; sessions and snapshots go on.
     pub fn stop_flow(&mut self) {
+        self.flow_rests = true;
         self.exchange.player.stop();
     }
 
@@ -386,6 +399,9 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
     /// The monotonic time at which [`Venue::poll`] has something to do though nothing arrives.
     #[must_use]
     pub fn next_deadline(&self) -> Nanos {
+        if !self.flow_begins.is_empty() && !self.flow_rests {
+            return Nanos::ZERO;
+        }
         let feed = self.snapshots.due().min(self.heartbeat_due());
         // The schedule is in UTC: from one turn to the next both clocks go the same way.
         let Now { mono, utc } = self.connections.now;
@@ -604,7 +620,17 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
         let (io, observer) = (self.events.io(), &mut self.observer);
         let mut out = ClientIo { clients, io, observer };
         let mut worked = false;
-        for _ in 0..self.flow_commands_per_poll {
+        let beginning_per_poll = if self.flow_rests { 0 } else { BEGINNING_PER_POLL };
+        for _ in 0..beginning_per_poll {
+            let Some((place, command)) = self.flow_begins.pop_front() else { break };
+            worked = true;
+            self.exchange.begin(now, &out);
+            self.exchange.execute(now, place, &command, &mut out);
+            self.exchange.finish(now, || Input::Command { place, command }, &mut out)?;
+        }
+        let commands_per_poll =
+            if self.flow_begins.is_empty() { self.flow_commands_per_poll } else { 0 };
+        for _ in 0..commands_per_poll {
             let is_due = self.exchange.player.due().is_some_and(|due| now.mono >= due);
             // Whoever reads slowly is waited for: a recording must not outrun its listeners.
             if !is_due || streams.is_behind() {
@@ -615,7 +641,7 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
                 streams.send(out.io, self.exchange.player.frame(frame));
             }
         }
-        if out.clients.waits_for_disk() {
+        if out.clients.waits() {
             self.exchange.settle(now, &mut out)?;
         }
         Ok(worked)

@@ -1,11 +1,12 @@
 //! taut: the tick-to-trade path as one library.
 //!
-//! Market data arrives, a book moves, a strategy decides, risk agrees, an order leaves, and every
-//! hop is stamped. This crate re-exports the parts under the names of their fields; each module is
-//! a crate of its own with its own documentation, and the [`prelude`] holds what a strategy needs.
+//! taut receives market data, keeps order books, runs a strategy, checks risk and sends orders, and
+//! measures each of these stages for every order. This crate re-exports the parts: each module is a
+//! crate of its own with its own documentation, and the [`prelude`] has the names that a strategy
+//! uses.
 //!
-//! A cargo feature is a module of the same name and brings what it needs. The default, `runner`, is
-//! what it takes to run a strategy with a gateway and a venue simulator; `full` is everything:
+//! A cargo feature is a module of the same name with its dependencies. The default, `runner`, runs
+//! a strategy with a gateway and a simulated exchange; `full` is everything:
 //!
 //! ```toml
 //! taut = { version = "0.1", default-features = false, features = ["fix"] }
@@ -23,10 +24,10 @@
 //! ```
 #![forbid(unsafe_code)]
 
-/// Aeron's wire: reliable UDP, as a pure core.
+/// Aeron's wire protocol: reliable UDP, as a pure core.
 #[cfg(feature = "aeron")]
 pub use taut_aeron as aeron;
-/// A simulated exchange over recorded market data. With a gateway it is in `runner::backtest`.
+/// A simulated exchange over recorded market data; `runner::backtest` runs it with a gateway.
 #[cfg(feature = "backtest")]
 pub use taut_backtest as backtest;
 /// Order books: top of book, price levels, order queues.
@@ -40,11 +41,11 @@ pub use taut_engine as engine;
 /// FIX: codec and session.
 #[cfg(feature = "fix")]
 pub use taut_fix as fix;
-/// FIX over the loop: acceptors and initiators, settings in TOML, dictionaries, stores, signed
+/// FIX acceptors and initiators on the event loop: settings in TOML, dictionaries, stores, signed
 /// Logons.
 #[cfg(feature = "fix-engine")]
 pub use taut_fix_engine as fix_engine;
-/// The gateway: feed, book, strategy, risk, order.
+/// The gateway: market data, books, strategies, risk checks, orders.
 #[cfg(feature = "gateway")]
 pub use taut_gateway as gateway;
 /// The event loop: one thread, epoll, io_uring or a simulated kernel.
@@ -56,18 +57,18 @@ pub use taut_ipc as ipc;
 /// The order journal: written before an order leaves, read after a crash.
 #[cfg(feature = "journal")]
 pub use taut_journal as journal;
-/// Stages, histograms, percentiles.
+/// Stages of an order, histograms, percentiles.
 pub use taut_lat as lat;
-/// Leases: typed publish and subscribe over UDP.
+/// Typed publish and subscribe over UDP with leases.
 #[cfg(feature = "lease")]
 pub use taut_lease as lease;
-/// Venues' market data as normalized events: taut's own feed, Binance, CME; sequencing, recovery.
+/// Venues' market data as normalized events; sequencing of packets, recovery, books.
 #[cfg(feature = "market-data")]
 pub use taut_market_data as market_data;
-/// Drivers on the loop: connecting by name, feeds, frames, files, TLS.
+/// Drivers on the event loop: connecting by name, feeds, frames, files, TLS, WebSocket.
 #[cfg(feature = "net")]
 pub use taut_net as net;
-/// Order life cycle and pre-trade risk.
+/// Order life cycle, pre-trade risk checks, positions.
 #[cfg(feature = "oms")]
 pub use taut_oms as oms;
 /// Rings and cells over slices of atomics.
@@ -76,24 +77,24 @@ pub use taut_ring as ring;
 /// Runs a strategy fused or split, in processes of its own program.
 #[cfg(feature = "runner")]
 pub use taut_runner as runner;
-/// Atomics facade and padding.
+/// Atomics (core or loom) and padding.
 pub use taut_sync as sync;
-/// The Linux boundary.
+/// System calls of Linux: clocks, sockets, memory, scheduling, processes.
 #[cfg(feature = "sys")]
 pub use taut_sys as sys;
-/// The nouns: time, prices, quantities, identities.
+/// Times, prices, quantities, sides, identities.
 pub use taut_types as types;
-/// The venue simulator.
+/// The exchange: FIX order entry and SBE market data around the matching engine.
 #[cfg(feature = "venue")]
 pub use taut_venue as venue;
 /// WebSocket, client and server, as a pure core; its driver is in [`net`].
 #[cfg(feature = "ws")]
 pub use taut_ws as ws;
-/// ZeroMQ's wire: sockets' conversations, as a pure core.
+/// ZeroMQ's wire protocol, as a pure core.
 #[cfg(feature = "zmtp")]
 pub use taut_zmtp as zmtp;
 
-/// What a strategy, and whoever runs one, needs.
+/// The names that a strategy, and a program that runs one, uses.
 pub mod prelude {
     pub use taut_book::{LevelBook, OrderBook};
     #[cfg(feature = "channel")]

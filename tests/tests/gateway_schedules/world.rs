@@ -46,6 +46,7 @@ const JOURNAL: Settings = Settings {
     durability: Durability::None,
     on_failure: OnFailure::StopOrders,
     executions_max: 4_096,
+    marks: false,
 };
 /// The file of the session's numbers, beside the journal's.
 const NUMBERS: &str = "numbers";

@@ -1,6 +1,6 @@
 //! How streams end: closed, taken back, refused, left.
 
-use taut_aeron::frame::{Nak, Status, control_flags};
+use taut_aeron::frame::{ErrorFrame, Nak, Status, control_flags};
 use taut_aeron::{
     ImageEnd, OfferError, Publication, PublicationConfig, PublicationEvent, PublicationState,
     SubscriptionConfig, SubscriptionEvent,
@@ -204,4 +204,42 @@ fn a_closed_publication_does_not_wait_for_an_endpoint_where_nobody_listens() {
     publication.handle_unreachable(now);
     assert_eq!(publication.state(), PublicationState::Done);
     assert_eq!(publication.unacknowledged_bytes(), publication.tail(), "and has nothing");
+}
+
+#[test]
+fn a_receiver_that_left_is_not_counted_though_what_it_said_before_comes_late() {
+    let mut publication = with_stock_receiver();
+    let status = stock_status(&publication, 0);
+    let end = stock_status(&publication, control_flags::STATUS_END_OF_STREAM);
+    publication.handle_bytes(Nanos::from_millis(5), there(), end.frame().as_bytes());
+    publication.handle_bytes(Nanos::from_millis(6), there(), status.frame().as_bytes());
+    assert_eq!((publication.receiver_count(), publication.is_connected()), (0, false));
+    // It comes back.
+    publication.handle_bytes(Nanos::from_millis(300), there(), status.frame().as_bytes());
+    assert_eq!((publication.receiver_count(), publication.is_connected()), (1, true));
+}
+
+#[test]
+fn an_error_that_is_not_the_receivers_removes_nobody() {
+    let mut publication = with_stock_receiver();
+    let status = stock_status(&publication, 0);
+    let error = ErrorFrame {
+        session_id: status.session_id,
+        stream_id: status.stream_id,
+        receiver_id: status.receiver_id,
+        group_tag: None,
+        code: 7,
+        text: b"not for you",
+    };
+    let mut say = |from, error: ErrorFrame<'_>| {
+        let mut bytes = [0; 64];
+        let length = error.write(&mut bytes);
+        publication.handle_bytes(Nanos(2), from, &bytes[..length]);
+        (publication.receiver_count(), publication.counters().invalid)
+    };
+    assert_eq!(say(there(), ErrorFrame { session_id: 2, ..error }), (1, 0), "another session's");
+    assert_eq!(say(there(), ErrorFrame { stream_id: 2, ..error }), (1, 0), "another stream's");
+    assert_eq!(say(there(), ErrorFrame { receiver_id: 4, ..error }), (1, 1), "nobody's");
+    assert_eq!(say(here(), error), (1, 2), "from elsewhere");
+    assert_eq!(say(there(), error), (0, 2), "its own");
 }

@@ -1,7 +1,9 @@
 //! Gaps: asked for all at once, or passed at once.
 
 use taut_aeron::frame::{DataHeader, Setup, control_flags};
-use taut_aeron::{PublicationConfig, Subscription, SubscriptionConfig};
+use taut_aeron::{
+    CongestionControl, FlowControl, PublicationConfig, Subscription, SubscriptionConfig,
+};
 use taut_testkit::{Draw, Random};
 use taut_types::Nanos;
 
@@ -115,4 +117,34 @@ fn a_stock_sender_is_asked_again_only_when_its_linger_of_10_ms_is_over() {
         assert_eq!(asked[0], 0, "at once");
         assert!((least..=most).contains(&(asked[1] - asked[0])), "{asked:?}");
     }
+}
+
+#[test]
+fn a_burst_of_gaps_shrinks_the_window_once() {
+    let flow = FlowControl::Min { group_min: 0 };
+    let publication = PublicationConfig { segments_max: 64, flow, ..PublicationConfig::default() };
+    let congestion = CongestionControl::Cubic;
+    let subscription = SubscriptionConfig { congestion, ..SubscriptionConfig::default() };
+    let mut pair = Pair::connected_over(Nanos::from_millis(5), publication, subscription);
+    // It has grown to what the receiver lets it.
+    let window = |pair: &Pair| pair.publication.limit() - pair.publication.position();
+    for _ in 0..200 {
+        while pair.publication.offer(&FULL).is_ok() {}
+        pair.run_for(Nanos::from_millis(1));
+    }
+    pair.run_for(Nanos::from_secs(2));
+    let full = window(&pair);
+    assert!(full > 20 * DATAGRAM, "{full}");
+    let begin = pair.publication.position();
+    for _ in 0..20 {
+        pair.publication.offer(&FULL).expect("room");
+    }
+    let gaps = pair.subscription.counters().gaps;
+    pair.turn_losing(|at| (at - begin) / DATAGRAM % 2 == 0);
+    pair.run_for(Nanos::from_millis(6));
+    assert!(pair.subscription.counters().gaps - gaps >= 9, "one burst, many gaps");
+    // Nine reductions would leave an eighth of it.
+    pair.run_for(Nanos::from_millis(30));
+    let left = window(&pair);
+    assert!(left > full / 2 && left < full, "{left} of {full}");
 }

@@ -1,6 +1,8 @@
 //! `ssc=true`: spies stand for receivers.
 
-use taut_aeron::{OfferError, PublicationConfig, PublicationEvent, SubscriptionConfig};
+use taut_aeron::{
+    OfferError, PublicationConfig, PublicationEvent, PublicationState, SubscriptionConfig,
+};
 use taut_types::Nanos;
 
 use crate::pair::{Pair, SETUP};
@@ -54,4 +56,39 @@ fn a_receiver_joins_where_the_spies_have_come_to_and_holds_the_stream_from_then_
     let room = pair.publication.limit() - pair.publication.position();
     assert!((0..160).contains(&room), "the receiver holds it: {room}");
     assert!(pair.got.windows(2).all(|two| two[1].1 - two[0].1 >= 160), "in order");
+}
+
+#[test]
+fn a_publication_that_nobody_but_spies_has_heard_does_not_linger_at_its_close() {
+    for stays in [true, false] {
+        let mut pair = Pair::new(PublicationConfig::default(), SubscriptionConfig::default());
+        pair.set_cut(true);
+        pair.publication.simulate_connection(true);
+        pair.publication.offer(&[1; 70]).expect("nobody holds it back");
+        pair.turn();
+        pair.publication.offer(&[2; 70]).expect("nobody holds it back");
+        pair.publication.simulate_connection(stays);
+        pair.publication.close(pair.now);
+        let is_done = pair.publication.state() == PublicationState::Done;
+        assert_eq!(is_done, stays, "what spies that left did not pass may be asked for");
+        if stays {
+            assert_eq!(pair.publication.unacknowledged_bytes(), 0);
+            assert_eq!(pair.publication.poll_timeout(), None);
+        }
+    }
+}
+
+#[test]
+fn a_publication_of_spies_does_not_linger_for_a_receiver_that_has_left() {
+    let mut pair = Pair::connected(PublicationConfig::default(), SubscriptionConfig::default());
+    pair.publication.simulate_connection(true);
+    pair.publication.offer(&[1; 70]).expect("room");
+    pair.run_for(Nanos::from_millis(1));
+    // It falls silent, and the spies go on alone.
+    pair.set_cut(true);
+    pair.step = Nanos::from_millis(1);
+    pair.run_for(Nanos::from_secs(6));
+    pair.publication.offer(&[2; 70]).expect("nobody holds it back");
+    pair.publication.close(pair.now);
+    assert_eq!(pair.publication.state(), PublicationState::Done);
 }

@@ -83,8 +83,9 @@ pub(crate) struct AeronPublication {
     sent_bytes: u64,
     /// Datagrams that had come back when it was closed.
     echoes_before: u64,
-    /// `ssc`: spies stand for receivers.
+    /// `ssc`: spies stand for receivers, so many of them.
     simulates: bool,
+    spies: usize,
     local: Option<Address>,
 }
 
@@ -117,6 +118,7 @@ impl AeronPublication {
             sent_bytes: 0,
             echoes_before: 0,
             simulates: uri.spies_simulate_connection.unwrap_or(false),
+            spies: 0,
         })
     }
 
@@ -343,14 +345,15 @@ impl PublicationDriver for AeronPublication {
         }
     }
 
-    fn set_spied(&mut self, is_spied: bool) {
+    fn set_spies(&mut self, count: usize) {
         if self.simulates {
-            self.core.simulate_connection(is_spied);
+            self.spies = count;
+            self.core.simulate_connection(count > 0);
         }
     }
 
     fn subscriber_count(&self) -> usize {
-        if self.core.is_connected() { self.core.receiver_count().max(1) } else { 0 }
+        if self.core.is_connected() { self.core.receiver_count() + self.spies } else { 0 }
     }
 
     fn unacknowledged_bytes(&self) -> u64 {

@@ -73,7 +73,52 @@ struct Peer {
     was_connected: bool,
 }
 
+/// Room in the log of frames itself: given back when it is dropped without a commit.
+#[derive(Debug)]
+pub(crate) struct ZmtpClaim<'p> {
+    publication: &'p mut ZmtpPublication,
+    bytes: usize,
+}
+
+impl ZmtpClaim<'_> {
+    #[inline]
+    pub(crate) fn bytes(&self) -> &[u8] {
+        self.publication.core.claimed()
+    }
+
+    #[inline]
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        self.publication.core.claimed_mut()
+    }
+
+    #[inline]
+    pub(crate) fn commit<K: Kernel>(self, io: &mut Io<K>, now: Nanos) -> Result<u64, OfferError> {
+        let bytes = self.bytes;
+        if let Err(refusal) = self.publication.core.commit() {
+            return Err(self.publication.refused(refusal, bytes, 1));
+        }
+        Ok(self.publication.offered(io, now, bytes))
+    }
+}
+
+impl Drop for ZmtpClaim<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.publication.core.abort();
+    }
+}
+
 impl ZmtpPublication {
+    /// Room in the log for a message of one part.
+    #[inline]
+    pub(crate) fn claim(&mut self, bytes: usize) -> Result<ZmtpClaim<'_>, OfferError> {
+        self.check()?;
+        match self.core.claim(bytes).map(drop) {
+            Ok(()) => Ok(ZmtpClaim { publication: self, bytes }),
+            Err(refusal) => Err(self.refused(refusal, bytes, 1)),
+        }
+    }
+
     pub(crate) fn open<K: Kernel>(
         uri: &ZmtpUri,
         opening: &Opening,
@@ -454,10 +499,7 @@ impl PublicationDriver for ZmtpPublication {
         _now: Nanos,
         bytes: usize,
     ) -> Result<(), OfferError> {
-        self.check()?;
-        let claimed = self.core.claim(bytes).map(drop);
-        self.core.abort();
-        claimed.map_err(|refusal| self.refused(refusal, bytes, 1))
+        self.claim(bytes).map(drop)
     }
 
     #[inline]

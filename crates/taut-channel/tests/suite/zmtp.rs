@@ -122,6 +122,43 @@ fn messages_of_every_size_pass_over_tcp_and_unix_sockets_whoever_binds() {
 }
 
 #[test]
+fn claimed_messages_are_written_where_they_are_sent_from_and_filtered_as_others_are() {
+    let mut publisher = publication("tcp://127.0.0.1:0");
+    assert!(publisher.try_claim(monotonic(), 4).is_err(), "nobody is there");
+    let at = publisher.local_address();
+    let mut all = subscription(&to(at, ""));
+    let mut some = subscription(&to(at, "?subscribe=BTC"));
+    connect(&mut publisher, &mut [&mut all, &mut some]);
+    let now = monotonic();
+    let mut place = |text: &[u8]| {
+        publisher.try_claim(now, 900).expect("room").fill(0xee);
+        let mut claim = publisher.try_claim(now, text.len()).expect("what was let go of");
+        claim.copy_from_slice(text);
+        assert_eq!(*claim, *text);
+        let place = claim.as_ptr().addr();
+        claim.commit().expect("room");
+        place
+    };
+    let [one, other] = [place(b"BTC 1"), place(b"ETH 2")];
+    assert_eq!(other.wrapping_sub(one), 2 + 5, "one behind the other, with their headers");
+    let long = [b"BTC".as_slice(), &[7; 300_000]].concat();
+    place(&long);
+    let sent = [b"BTC 1".to_vec(), b"ETH 2".to_vec(), long];
+    let counters = publisher.counters();
+    assert_eq!((counters.sent, counters.sent_bytes), (3, 10 + 300_003));
+    let (mut got, mut part) = (Got::new(), Got::new());
+    until("both have all that is theirs", |now| {
+        publisher.work(now);
+        poll(&mut all, now, &mut got);
+        poll(&mut some, now, &mut part);
+        got.len() == 3 && part.len() == 2
+    });
+    let texts = |got: Got| got.into_iter().map(|(_, text)| text).collect::<Vec<_>>();
+    assert_eq!(texts(got), sent);
+    assert_eq!(texts(part), [sent[0].clone(), sent[2].clone()]);
+}
+
+#[test]
 fn each_gets_what_it_subscribed_to_and_a_puller_its_share() {
     let mut publisher = publication("tcp://127.0.0.1:0");
     let at = publisher.local_address();

@@ -124,6 +124,10 @@ pub struct Arguments {
     /// The venue refuses to send packets again: what both lines lose is left to its snapshots
     #[arg(long)]
     pub refuse_retransmission: bool,
+    /// Kill the venue in the middle of the run: its standby takes its place, and the report says
+    /// how long nobody could trade (the bare send is not measured then)
+    #[arg(long, conflicts_with = "data", conflicts_with = "record")]
+    pub standby: bool,
     /// TCP port of the venue's order entry; 0 picks a free one
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     pub port: u16,

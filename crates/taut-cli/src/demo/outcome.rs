@@ -1,8 +1,9 @@
 //! From what was counted and recorded to the report.
 
 use taut_runner::service::PositionLine;
-use taut_runner::{End, Mode, Outcome, Process, Role};
+use taut_runner::{End, FailOver, Mode, Outcome, Process, Role};
 use taut_sys::{StopSignal, Wait};
+use taut_types::Nanos;
 
 use crate::demo::plan::Plan;
 use crate::exit::Failure;
@@ -79,6 +80,7 @@ fn notes(plan: &Plan, ended: &Outcome, lost: u64) -> Vec<String> {
         format!("market data: {market_data}"),
         format!("orders: {orders}"),
     ];
+    notes.extend(ended.fail_over.as_ref().map(fail_over_text));
     if lost > 0 {
         notes.push(format!("{lost} packets were lost: neither received nor covered by a snapshot"));
     }
@@ -93,6 +95,15 @@ fn notes(plan: &Plan, ended: &Outcome, lost: u64) -> Vec<String> {
         _ => {}
     }
     notes
+}
+
+fn fail_over_text(FailOver { venue, orders, .. }: &FailOver) -> String {
+    let ms = |span: Nanos| format!("{:.1} ms", span.0 as f64 / 1e6);
+    let orders = match orders {
+        Some(orders) => format!("the next order was acknowledged after {}", ms(*orders)),
+        None => "no order was acknowledged within two seconds".to_owned(),
+    };
+    format!("the venue was killed; its standby took its place after {}, {orders}", ms(*venue))
 }
 
 /// What others took from the threads that wanted a CPU for themselves: it is in their times.
@@ -142,6 +153,12 @@ fn counts(ended: &Outcome) -> Counts {
         extras.push(("market events seen by the strategy".to_owned(), ended.strategy.events));
         extras.push(("market events it was too slow for".to_owned(), ended.strategy.lapped));
     }
+    if let Some(FailOver { venue, orders, .. }) = ended.fail_over {
+        let us = |span: Nanos| span.0.unsigned_abs() / 1_000;
+        extras.push(("standby took over after us".to_owned(), us(venue)));
+        let orders = orders.map_or(0, us);
+        extras.push(("orders acknowledged again after us".to_owned(), orders));
+    }
     let counters = venue.iter().flat_map(|venue| &venue.counters);
     extras.extend(counters.map(|(name, count)| (format!("venue: {name}"), *count)));
     Counts {
@@ -157,6 +174,8 @@ fn counts(ended: &Outcome) -> Counts {
         cancel_requests: gateway.cancel_requests,
         cancels: gateway.cancels,
         cancel_rejects: gateway.cancel_rejects,
+        // Orders that were lost are found, or told as refused, behind the next logon.
+        cancels_lost: gateway.lost_requests,
         unanswered: gateway.unanswered,
         extras,
     }

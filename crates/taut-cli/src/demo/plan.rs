@@ -198,6 +198,7 @@ fn check_venue(arguments: &Arguments) -> Result<(), Failure> {
         ("--feed", arguments.feed != FeedTransport::Auto),
         ("--lose", arguments.lose.is_some()),
         ("--refuse-retransmission", arguments.refuse_retransmission),
+        ("--standby", arguments.standby),
     ];
     let only_others = [("--orders", arguments.orders.is_some()), ("--tls", arguments.tls)];
     let venue = arguments.venue;
@@ -255,6 +256,7 @@ fn simulator(arguments: &Arguments) -> Simulator {
     simulator.feed = arguments.feed;
     simulator.lose_per_mille = arguments.lose.map_or([0; 2], Into::into);
     simulator.refuse_retransmission = arguments.refuse_retransmission;
+    simulator.standby = arguments.standby;
     simulator
 }
 

@@ -3,7 +3,8 @@
 use taut_sys::ProcessSignal;
 use taut_types::Nanos;
 
-use crate::support::{Demo, pause, send};
+use crate::outcome::count;
+use crate::support::{Demo, SLOW, TAUT, pause, send};
 
 /// Longer than any of these tests: it is the kill that ends them.
 const LONG: [&str; 2] = ["--seconds", "600"];
@@ -89,4 +90,37 @@ fn expect_end_with(role: &str) {
     outcome.expect_said(&format!("the {role} (process {victim}) was killed by signal 9"));
     outcome.expect_nothing_written();
     assert_eq!(outcome.stdout, "");
+}
+
+/// A run whose venue is killed, and has a standby. Its journal is beside the report.
+fn with_standby(arguments: &[&str]) -> Demo {
+    let mut command = std::process::Command::new(TAUT);
+    command.args(["demo", "--json", "--out", "report", "--standby", "--wait", "block"]);
+    command.args(SLOW).args(arguments).env("TMPDIR", ".");
+    Demo::spawn(command)
+}
+
+#[test]
+fn a_venue_with_a_standby_is_killed_and_the_run_ends_with_nothing_lost() {
+    for mode in ["split", "fused"] {
+        let outcome = with_standby(&["--mode", mode, "--seconds", "3"]).finish();
+        outcome.expect_code(0);
+        outcome.expect_said("the venue was killed; its standby took its place after");
+        let json = outcome.json();
+        for never in ["lost", "unanswered"] {
+            assert_eq!(count(&json, never), 0, "{never}");
+        }
+        assert!(outcome.extra("orders_acknowledged_again_after_us") > 0);
+    }
+}
+
+#[test]
+fn nothing_survives_the_parent_of_a_venue_with_a_standby() {
+    let demo = with_standby(&LONG);
+    demo.wait_until_live();
+    send(demo.parent(), ProcessSignal::Kill);
+    let outcome = demo.finish();
+    outcome.expect_said("standby: the demo's parent (process ");
+    outcome.expect_no_panic();
+    outcome.expect_nothing_written();
 }

@@ -125,6 +125,17 @@ impl Demo {
         self.wait_for("the live line", live);
     }
 
+    /// Waits until an order was sent, which the live line tells, too.
+    pub fn wait_until_orders(&self) {
+        let sent = || {
+            let text = self.stderr();
+            let words: Vec<&str> = text.split_whitespace().collect();
+            let has_orders = |it: &[&str]| it[1] == "orders" && it[0] != "0";
+            words.windows(2).any(has_orders).then_some(())
+        };
+        self.wait_for("a live line with orders", sent);
+    }
+
     /// What it has printed for people so far.
     pub fn stderr(&self) -> String {
         self.text("stderr")

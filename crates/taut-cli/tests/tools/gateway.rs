@@ -1,6 +1,8 @@
 //! Venue, gateway and strategies, each a process of its own that comes and goes by itself.
 // size: one world of processes, and all that is played in it
 
+/// Clients whose histories are checked, at a venue that is killed.
+mod checked;
 /// Two strategies, of which one has the other's orders: `hand-over`.
 mod hand_over;
 /// A program that looks at the market and trades nothing.
@@ -227,16 +229,31 @@ impl World {
     }
 
     fn start_venue_with(&self, more: &str) -> Process {
-        let file = self.path("venue.toml");
+        self.write_venue(more, INSTRUMENTS);
+        let mut venue = self.start_venue_as_written();
+        venue.stderr_line("a venue that listens", |line| line.contains("orders at").then_some(()));
+        venue
+    }
+
+    fn write_venue(&self, more: &str, instruments: &str) {
+        self.venue_file("venue.toml", more, instruments);
+    }
+
+    /// A venue's file with these keys.
+    fn venue_file(&self, name: &str, more: &str, instruments: &str) -> PathBuf {
+        let file = self.path(name);
         let settings = format!(
-            "comp_id = \"VENUE\"\n{more}{}{INSTRUMENTS}[flow]\n\
+            "comp_id = \"VENUE\"\n{more}{}{instruments}[flow]\n\
              commands_per_second = 1000\nlevels = 40\n",
             self.lines()
         );
         std::fs::write(&file, settings).expect("a file");
-        let mut venue = Process::start(taut().args(["venue", "--config"]).arg(&file));
-        venue.stderr_line("a venue that listens", |line| line.contains("orders at").then_some(()));
-        venue
+        file
+    }
+
+    fn start_venue_as_written(&self) -> Process {
+        let file = self.path("venue.toml");
+        Process::start(taut().args(["venue", "--config"]).arg(&file))
     }
 
     /// With its journal, in small segments, beside its file.

@@ -24,6 +24,8 @@ const SOH: u8 = 1;
 const LENGTH_BYTES: usize = 9;
 /// The longest padded text that is stored in a window behind its tag.
 const SHORT_BYTES_MAX: usize = WINDOW - 6;
+/// A sign, ten digits, a point, nine digits and a delimiter, in whole words.
+const PRICE_BYTES_MAX: usize = 24;
 /// Of every prefix but that of FIXT.1.1.
 const PREFIX_BYTES: usize = 12;
 
@@ -43,6 +45,30 @@ pub struct Writer<'a> {
     fault: Option<FixError>,
     stamps: &'a mut StampCache,
     level: Level,
+}
+
+/// The price that was written last by [`Writer::price_again`], and where its text lies in the
+/// message.
+#[derive(Clone, Copy, Debug)]
+pub struct PriceText {
+    value: Price,
+    at: u32,
+    bytes: u32,
+}
+
+impl PriceText {
+    /// Of a message without a price so far.
+    #[must_use]
+    pub const fn new() -> Self {
+        // No text is that far behind.
+        Self { value: Price(0), at: u32::MAX, bytes: 0 }
+    }
+}
+
+impl Default for PriceText {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl<'a> Writer<'a> {
@@ -225,6 +251,26 @@ impl<'a> Writer<'a> {
             return;
         }
         self.long_price::<TAG>(value);
+    }
+
+    /// As [`Writer::price`], of a price that may be the one before: its text is copied then. A
+    /// report of a fill names its price three times.
+    #[inline(always)]
+    pub fn price_again<const TAG: u32>(&mut self, value: Price, before: &mut PriceText) {
+        let at = self.at + Tag::<TAG>::LEN as u32;
+        if value == before.value
+            && let Some(text) = self.out.get(before.at as usize..)
+            && let Some(text) = text.first_chunk::<PRICE_BYTES_MAX>().copied()
+            && let Some(room) = self.window()
+        {
+            put(room, 0, &Tag::<TAG>::WORD);
+            put(room, Tag::<TAG>::LEN, &text);
+            self.at = at + before.bytes;
+            return;
+        }
+        self.price::<TAG>(value);
+        // Where there was no room the message has failed.
+        *before = PriceText { value, at, bytes: self.at.saturating_sub(at) };
     }
 
     #[cold]
@@ -537,7 +583,7 @@ impl<'a> Writer<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::Writer;
+    use super::{PriceText, Writer};
     use crate::codec::tag;
     use crate::codec::text::ShortText;
     use crate::codec::timestamp::{Precision, StampCache};
@@ -604,6 +650,49 @@ mod tests {
         let mut writer = Writer::begin(&mut out, &mut stamps, b"5");
         writer.text::<58>(b"bye\x0134=9");
         assert_eq!(writer.finish(), Err(FixError::Misuse(Misuse::DelimiterInText)));
+    }
+
+    #[test]
+    fn prices_of_one_message_are_written_as_they_print_whether_they_repeat_or_not() {
+        let prices = [0, 1, -1, i64::MAX, i64::MIN, 585_330_000_000, 1_500_000_000, 7_000_000_000];
+        let texts = |prices: &[Price]| -> String {
+            prices.iter().map(|price| std::format!("44={price}\x01")).collect()
+        };
+        for one in prices.map(Price) {
+            for other in prices.map(Price) {
+                let all = [one, one, other, one, other, other];
+                let written = field(|w| {
+                    let mut before = PriceText::new();
+                    all.iter().for_each(|price| w.price_again::<44>(*price, &mut before));
+                });
+                assert_eq!(written, texts(&all));
+            }
+        }
+    }
+
+    #[test]
+    fn a_repeated_price_near_the_end_of_the_room_is_whole_or_the_message_fails() {
+        let mut stamps = stamps();
+        let write = |out: &mut [u8], stamps: &mut StampCache| {
+            let mut writer = Writer::begin(out, stamps, b"8");
+            let mut before = PriceText::new();
+            writer.price_again::<6>(Price(585_330_000_000), &mut before);
+            writer.price_again::<31>(Price(585_330_000_000), &mut before);
+            writer.price_again::<44>(Price(585_330_000_000), &mut before);
+            writer.finish()
+        };
+        let mut whole = vec![0; 200];
+        let made = write(&mut whole, &mut stamps).unwrap();
+        for size in 0..200 {
+            let mut out = vec![0; size];
+            match write(&mut out, &mut stamps) {
+                Ok(range) => assert_eq!(out[range], whole[made.clone()], "{size}"),
+                Err(error) => {
+                    assert_eq!(error, FixError::Limit(Limit::BufferBytes));
+                    assert!(size < made.end, "{size}");
+                }
+            }
+        }
     }
 
     proptest! {

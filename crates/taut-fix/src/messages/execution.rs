@@ -6,7 +6,7 @@ use crate::codec::body::Body;
 use crate::codec::fields::required;
 use crate::codec::tag;
 use crate::codec::text::LongText;
-use crate::codec::writer::Writer;
+use crate::codec::writer::{PriceText, Writer};
 use crate::error::FixError;
 use crate::messages::charges::Charges;
 use crate::messages::values::{
@@ -200,8 +200,10 @@ impl<'a> ExecutionReport<'a> {
         if let Some(account) = &self.account {
             writer.short::<{ tag::ACCOUNT }, 39>(account);
         }
+        // A fill at its order's limit has one price in three fields.
+        let mut price = PriceText::new();
         if let Some(avg_price) = self.avg_price {
-            writer.price::<{ tag::AVG_PX }>(avg_price);
+            writer.price_again::<{ tag::AVG_PX }>(avg_price, &mut price);
         }
         if let Some(cl_ord_id) = &self.cl_ord_id {
             writer.short::<{ tag::CL_ORD_ID }, 39>(cl_ord_id);
@@ -215,7 +217,7 @@ impl<'a> ExecutionReport<'a> {
             writer.byte::<{ tag::EXEC_TRANS_TYPE }>(exec_trans_type.to_byte());
         }
         if let Some(last_price) = self.last_price {
-            writer.price::<{ tag::LAST_PX }>(last_price);
+            writer.price_again::<{ tag::LAST_PX }>(last_price, &mut price);
         }
         if !self.last_qty.is_zero() {
             writer.qty::<{ tag::LAST_QTY }>(self.last_qty);
@@ -228,8 +230,8 @@ impl<'a> ExecutionReport<'a> {
         if let Some(orig_cl_ord_id) = &self.orig_cl_ord_id {
             writer.short::<{ tag::ORIG_CL_ORD_ID }, 39>(orig_cl_ord_id);
         }
-        if let Some(price) = self.price {
-            writer.price::<{ tag::PRICE }>(price);
+        if let Some(limit) = self.price {
+            writer.price_again::<{ tag::PRICE }>(limit, &mut price);
         }
         writer.byte::<{ tag::SIDE }>(side_to_byte(self.side));
         if let Some(symbol) = &self.symbol {

@@ -37,15 +37,40 @@ pub struct RequestDifference {
     pub recorded: Option<Request>,
     /// What it asks for now, if anything.
     pub now: Option<Request>,
+    /// Both as they stood in the ring.
+    slots: (Payload, Option<Payload>),
+}
+
+impl RequestDifference {
+    /// None where they are the same decision.
+    fn between(recorded: Payload, now: Option<Payload>) -> Option<Self> {
+        let said = now.map(RequestReader::without_stamps);
+        if said == Some(RequestReader::without_stamps(recorded)) {
+            return None;
+        }
+        let read = |slot| Some(RequestReader::default().read(&slot)?.0);
+        Some(Self { recorded: read(recorded), now: now.and_then(read), slots: (recorded, now) })
+    }
 }
 
 impl fmt::Display for RequestDifference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown = |request: &Option<Request>| {
-            request.map_or("nothing".to_owned(), |it| format!("{} {:?}", it.id.0, it.kind))
+        let shown = |request: &Option<Request>, slot: Option<&Payload>| match (request, slot) {
+            (Some(request), _) => format!("{} {:?}", request.id.0, request.kind),
+            (None, Some(_)) => "a part of one".to_owned(),
+            (None, None) => "nothing".to_owned(),
         };
-        let (recorded, now) = (shown(&self.recorded), shown(&self.now));
-        write!(f, "the strategy's request was {recorded} and is {now}")
+        let (recorded, now) = &self.slots;
+        let shown = (shown(&self.recorded, Some(recorded)), shown(&self.now, now.as_ref()));
+        write!(f, "the strategy's request was {} and is {}", shown.0, shown.1)?;
+        let Some(now) = now.filter(|_| shown.0 == shown.1) else { return Ok(()) };
+        // What people are shown is alike: what is not?
+        let mut mark = ", with";
+        for (name, was, is) in RequestReader::differing(recorded, &now) {
+            write!(f, "{mark} {name} {was} then and {is} now")?;
+            mark = ",";
+        }
+        Ok(())
     }
 }
 
@@ -248,12 +273,9 @@ impl<'m> Slot<'m> {
                 return None;
             }
             *compared += 1;
-            let now = self.requests.pop();
-            let said = now.map(RequestReader::without_stamps);
-            if said != Some(RequestReader::without_stamps(recorded)) {
-                let read = |slot| Some(RequestReader::default().read(&slot)?.0);
-                let (recorded, now) = (read(recorded), now.and_then(read));
-                return Some(RequestDifference { recorded, now });
+            let difference = RequestDifference::between(recorded, self.requests.pop());
+            if difference.is_some() {
+                return difference;
             }
         }
         None
@@ -370,4 +392,30 @@ fn push(replies: &mut spsc::Producer<'_>, slots: &[Payload]) -> bool {
     }
     let ask = || replies.push_batch(slots).is_ok();
     tape::hear(Heard::Room, ask, |has, on| on.number((*has).into()), |from| from.flag())
+}
+
+#[cfg(test)]
+mod tests {
+    use taut_lat::StageOffsets;
+
+    use super::*;
+
+    #[test]
+    fn two_requests_that_look_alike_are_told_with_what_they_differ_in() {
+        let cancel = |origin, stage, mark| {
+            let (id, owner, kind) = (ClientOrderId(19), Owner::default(), RequestKind::Cancel);
+            let offsets = StageOffsets::from_ends([0, 0, 0, stage, 0, 0, 0, 0, 0]);
+            let request = Request { id, owner, kind, only_if: None, tag: 3, origin, offsets };
+            request.pack(mark, 7).as_slice()[0]
+        };
+        let live = cancel(Nanos(1_234), 50, 5);
+        assert_eq!(RequestDifference::between(live, Some(cancel(Nanos(1_234), 60, 5))), None);
+        let told = |now| RequestDifference::between(live, now).expect("another one").to_string();
+        assert_eq!(
+            told(Some(cancel(Nanos::ZERO, 0, 0))),
+            "the strategy's request was 19 Cancel and is 19 Cancel, with a packet received at \
+             1234 then and 0 now, the mark 5 then and 0 now"
+        );
+        assert_eq!(told(None), "the strategy's request was 19 Cancel and is nothing");
+    }
 }

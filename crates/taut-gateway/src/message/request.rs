@@ -139,6 +139,23 @@ impl RequestReader {
         [head, id, a, b, origin, 0, last]
     }
 
+    /// What two slots say differently, by name, but for the times at which stages ended.
+    pub(crate) fn differing(
+        one: &Payload,
+        other: &Payload,
+    ) -> impl Iterator<Item = (&'static str, u64, u64)> + use<> {
+        let parts = |slot: &Payload| {
+            let [head, id, a, b, origin, _, last] = *slot;
+            let (mark, number) = (last & 0xffff, last >> 16 & 0xffff);
+            [head, id, a, b, origin, mark, number, last >> 32]
+        };
+        let names = ["a head of", "the id", "the price", "lots of", "a packet received at"];
+        let names = names.into_iter().chain(["the mark", "the number", "the tag"]);
+        let pairs = parts(one).into_iter().zip(parts(other));
+        let all = names.zip(pairs).map(|(name, (one, other))| (name, one, other));
+        all.filter(|(_, one, other)| one != other)
+    }
+
     /// The request that ends with this slot, its mark and its number; it is as if the sender of its
     /// order asked. Nothing for a slot that goes before one, and for words that are none.
     #[inline]

@@ -10,6 +10,7 @@ use super::addresses::Addresses;
 use super::http::Answers;
 use super::wire::{Gone, Unwrapped, Wire};
 use crate::config::{SecondConnection, Transport};
+use crate::through::Through;
 
 /// How often a connection over HTTP may end without an answer before the session does.
 const VAIN_MAX: u32 = 3;
@@ -22,6 +23,7 @@ const CONNECT_TIME: Nanos = Nanos::from_secs(5);
 pub(super) struct Beside {
     addresses: Addresses,
     transport: Transport,
+    through: Option<Through>,
     stream: Option<Handle>,
     wire: Wire,
     is_open: bool,
@@ -46,6 +48,7 @@ impl Beside {
             http: is_http.then(Http::default),
             addresses: Addresses::new(inet(settings.address), others),
             transport: settings.transport,
+            through: settings.through,
             stream: None,
             wire: Wire::Plain,
             is_open: false,
@@ -84,6 +87,7 @@ impl Beside {
             if let Some(http) = &mut self.http {
                 let bytes = std::mem::take(&mut self.unwrapped);
                 (self.unwrapped.is_open, self.unwrapped.is_gone) = (bytes.is_open, bytes.is_gone);
+                self.unwrapped.fault = bytes.fault;
                 for bytes in bytes.pieces() {
                     self.unwrapped.is_gone |= http.take(bytes, &mut self.unwrapped).is_err();
                 }
@@ -94,7 +98,7 @@ impl Beside {
         // It is not wrapped yet.
         let is_gone = match *completion {
             Completion::Connected { stream: connected } if connected == stream => {
-                match Wire::open(io, stream, &self.transport) {
+                match Wire::open(io, stream, &self.transport, self.through.as_ref()) {
                     Ok(wire) => {
                         // Without TLS HTTP has nothing to wait for.
                         self.unwrapped.is_open = self.http.is_some() && wire.is_plain();

@@ -22,11 +22,12 @@ use super::handler::{
     ChangeRefused, Framing, NotSent, OfAll, OrderHandler, VenueEvent, VenueReport,
 };
 use super::reconcile::{MassQuestion, Question, Reconcile};
+use super::tunnel::no_way;
 use super::waiting::WaitingCancels;
 use super::what_if::WhatIf;
 use super::wire::{Gone, Unwrapped, Wire};
 use super::{CONNECT_TIMEOUT, LOOKS, OrderSession, Phase, at, message_of};
-use crate::config::{GatewayConfig, RiskRules, Transport};
+use crate::config::{GatewayConfig, RiskRules, SessionSettings, Transport};
 use crate::error::GatewayError;
 use crate::journal::OrderJournal;
 use crate::message::OrderUpdate;
@@ -70,6 +71,7 @@ impl<H: OrderHandler> OrderSession<H> {
             stream: None,
             wire: Wire::Plain,
             unwrapped: Unwrapped::default(),
+            no_way: String::new(),
             phase: Phase::Waiting(now.mono),
             was_connected: false,
             is_ending: false,
@@ -173,7 +175,8 @@ impl<H: OrderHandler> OrderSession<H> {
         // A stream that is connected is looked at without asking, or not at all.
         self.is_broken |= io.set_hot(stream, self.hot).is_err();
         self.was_connected = true;
-        match Wire::open(io, stream, &self.settings.transport) {
+        let SessionSettings { transport, through, .. } = &self.settings;
+        match Wire::open(io, stream, transport, through.as_ref()) {
             Ok(Wire::Plain) => {
                 self.is_broken |= io.receive(stream).is_err();
                 self.opened(io, clock, updates);
@@ -223,6 +226,9 @@ impl<H: OrderHandler> OrderSession<H> {
             self.beside.as_mut()?.take(io, completion)?
         };
         self.wait_min = brought.wait_min;
+        if brought.is_open || brought.fault.is_some() {
+            self.no_way = brought.fault.map_or_else(String::new, no_way);
+        }
         Some(brought)
     }
 

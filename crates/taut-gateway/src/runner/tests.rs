@@ -4,6 +4,7 @@ mod alike;
 mod garbage;
 mod hand_over;
 mod orders;
+mod replayed;
 
 use std::os::fd::AsFd;
 
@@ -326,22 +327,30 @@ fn a_strategy_that_was_overtaken_is_told_so_and_given_the_book_anew() {
 
 #[test]
 fn a_book_that_was_told_before_events_were_lost_is_not_taken() {
-    for has_begun in [false, true] {
-        with_world(|world| {
-            let clock = Clock::vdso();
-            if has_begun {
-                world.settle();
-            }
-            // The book is told behind an event that the strategy has not read yet.
-            world.market(&[event(EventKind::Book(Soundness::Sound))]);
-            while world.hub.idle(&world.known, &clock) {}
-            (0..20_000).for_each(|at| world.level(Side::Buy, 1_998, 1 + at % 7));
-            world.level(Side::Sell, 2_002, 5);
-            while world.runner.poll(&clock) {}
-            assert!(!world.runner.strategy.is_sound, "as long as it is not told anew");
+    for (has_begun, is_late) in [(false, false), (true, false), (false, true)] {
+        let segment = Segment::create("taut-test", &Regions::LAYOUT).expect("segment");
+        let own = Segment::create("taut-test", &StrategyRegions::LAYOUT).expect("segment");
+        let regions = Regions::of(&segment).expect("regions");
+        let own = StrategyRegions::of(&own).expect("regions");
+        let world = &mut World::new(&regions, &own);
+        let clock = Clock::vdso();
+        if has_begun {
             world.settle();
-            assert!(world.runner.strategy.is_sound && world.has_the_book());
-        });
+        }
+        // The book is told behind an event that the strategy has not read yet.
+        world.market(&[event(EventKind::Book(Soundness::Sound))]);
+        while world.hub.idle(&world.known, &clock) {}
+        (0..20_000).for_each(|at| world.level(Side::Buy, 1_998, 1 + at % 7));
+        world.level(Side::Sell, 2_002, 5);
+        if is_late {
+            // Its process had no CPU until now.
+            let runner = StrategyRunner::new(&regions, &own, None, Witness::default());
+            world.runner = runner.expect("a runner");
+        }
+        while world.runner.poll(&clock) {}
+        assert!(!world.runner.strategy.is_sound, "as long as it is not told anew");
+        world.settle();
+        assert!(world.runner.strategy.is_sound && world.has_the_book());
     }
 }
 

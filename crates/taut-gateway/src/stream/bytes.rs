@@ -1,10 +1,11 @@
 //! A connection of a feed that carries bytes and no WebSocket: as they are, or in TLS.
 
 use taut_io::{Completion, Handle, Io, Kernel};
-use taut_net::TlsClientConfig;
+use taut_net::{ProxyFault, TlsClientConfig};
 
 use crate::config::Transport;
 use crate::order_entry::wire::{Gone, Unwrapped, Wire};
+use crate::through::Through;
 
 /// What a URL of such a connection begins with.
 const SCHEME: &str = "fix://";
@@ -41,6 +42,7 @@ impl ByteStream {
         io: &mut Io<impl Kernel>,
         stream: Handle,
         tls: Option<(&TlsClientConfig, &str)>,
+        through: Option<&Through>,
     ) -> Option<Self> {
         let transport = match tls {
             None => Transport::Plain,
@@ -48,7 +50,7 @@ impl ByteStream {
                 Transport::Tls { config: config.clone(), name: name.to_owned() }
             }
         };
-        let wire = Wire::open(io, stream, &transport).ok()?;
+        let wire = Wire::open(io, stream, &transport, through).ok()?;
         let is_open = wire.is_plain();
         if is_open {
             io.receive(stream).ok()?;
@@ -58,6 +60,11 @@ impl ByteStream {
 
     pub(super) const fn is_open(&self) -> bool {
         self.is_open
+    }
+
+    /// Why there was no way through the proxy.
+    pub(super) const fn proxy_fault(&self) -> Option<ProxyFault> {
+        self.unwrapped.fault
     }
 
     /// Takes a completion if it is this connection's; `take` gets the bytes that it brought.

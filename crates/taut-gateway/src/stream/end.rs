@@ -2,7 +2,7 @@
 
 use taut_io::{Completion, Handle, Io, Kernel, Operation};
 use taut_market_data::Source;
-use taut_net::{TlsClientConfig, WsEvent, WsStream};
+use taut_net::{NetError, TlsClientConfig, WsEvent, WsStream};
 use taut_sys::{Address, StreamOptions, SysError, random_bytes};
 use taut_types::Nanos;
 use taut_ws::{ClientRequest, Closed, Connection, Event, KeepAlive, Seed, WsConfig, WsUrl};
@@ -11,6 +11,8 @@ use super::added::Asked;
 use super::bytes::{ByteStream, Heard, authority};
 use super::session::StreamAddress;
 use crate::ended::wait_after;
+use crate::order_entry::tunnel::no_way;
+use crate::through::Through;
 
 /// How long an attempt may take.
 const CONNECT_TIMEOUT: Nanos = Nanos::from_secs(5);
@@ -252,8 +254,14 @@ impl End {
                 match heard {
                     Heard::NotOurs => Took::NotOurs,
                     Heard::Taken => Took::Taken,
-                    Heard::Opened => Took::Opened,
+                    Heard::Opened => {
+                        self.refusal.clear();
+                        Took::Opened
+                    }
                     Heard::Gone => {
+                        if let Some(fault) = bytes.proxy_fault() {
+                            self.refusal = no_way(fault);
+                        }
                         self.end(io, Nanos::MAX);
                         Took::Ended
                     }
@@ -272,7 +280,12 @@ impl End {
                         refusal.push_str(&refusal_of(&closed));
                     }
                     WsEvent::Session(_) => {}
-                    WsEvent::Gone(_) => is_gone = true,
+                    WsEvent::Gone(fault) => {
+                        is_gone = true;
+                        if let Some(NetError::Proxy(fault)) = fault {
+                            *refusal = no_way(fault);
+                        }
+                    }
                 });
                 self.wait_min = wait_min.unwrap_or(self.wait_min);
                 if !frames.is_empty() {
@@ -317,7 +330,8 @@ fn open(
 ) -> Option<Line> {
     if let Some(authority) = authority(&at.url) {
         let host = authority.rsplit_once(':').map_or(authority, |(host, _)| host);
-        let bytes = ByteStream::open(io, stream, tls.map(|tls| (tls, host)))?;
+        let tls = tls.map(|tls| (tls, host));
+        let bytes = ByteStream::open(io, stream, tls, at.through.as_ref())?;
         return Some(Line::Bytes(Box::new(bytes)));
     }
     let url = WsUrl::parse(&at.url).ok()?;
@@ -333,8 +347,11 @@ fn open(
     }
     let connection = Connection::client(&settings, &request, seed, io.now()).ok()?;
     let tls = tls.map(|tls| (tls, url.host()));
-    let ws = WsStream::client(io, stream, tls, connection).ok()?;
-    Some(Line::WebSocket(Box::new(ws)))
+    let ws = match at.through.as_ref().map(Through::tunnel) {
+        None => WsStream::client(io, stream, tls, connection),
+        Some(tunnel) => WsStream::client_through(io, stream, tunnel, tls, connection),
+    };
+    Some(Line::WebSocket(Box::new(ws.ok()?)))
 }
 
 fn seed() -> Result<Seed, SysError> {

@@ -7,6 +7,8 @@ use taut_net::TlsClientConfig;
 use taut_order_entry::deribit::TickSteps;
 use taut_types::{Instrument, InstrumentId, Nanos, Price, Qty};
 
+use crate::through::Through;
+
 /// A venue's side of its market data that is no data: who asks, what is subscribed to, that both
 /// are there. Pure: no I/O and no clock. A venue has one of these beside its feed handler; the
 /// connection, its back-off and its end are the driver's.
@@ -128,13 +130,15 @@ pub struct StreamAddress {
     /// What the request says beside what every WebSocket's says, by names: a key, where the venue
     /// wants one.
     pub headers: Vec<(String, String)>,
+    /// The proxy on the way, if there is one: the addresses are then the proxy's.
+    pub through: Option<Through>,
 }
 
 impl StreamAddress {
     /// One address, and what is asked for there.
     #[must_use]
     pub const fn new(address: SocketAddr, url: String) -> Self {
-        Self { address, others: Vec::new(), url, headers: Vec::new() }
+        Self { address, others: Vec::new(), url, headers: Vec::new(), through: None }
     }
 
     /// Where this attempt goes, counted from 0.

@@ -6,12 +6,13 @@ use taut_io::{
     Admission, Completion, EventLoop, Handle, Io, LoopConfig, SimConfig, SimKernel, WaitStrategy,
 };
 use taut_market_data::{FeedRequest, Source};
-use taut_net::{WsEvent, WsStream};
+use taut_net::{Proxy, WsEvent, WsStream};
 use taut_sys::{Address, StreamOptions};
 use taut_types::{InstrumentId, Nanos};
 use taut_ws::{Connection, Event, KeepAlive, WsConfig};
 
 use super::{FeedStreams, SnapshotLimits, StreamAddress, Streams, SymbolStreams};
+use crate::through::Through;
 
 const SILENCE: Nanos = Nanos::from_secs(20);
 /// From one look at what is due to the next.
@@ -26,6 +27,11 @@ struct World {
     /// Whether the venue ends each connection at once, and how many it has accepted.
     hangs_up: bool,
     accepted: u32,
+    /// What a proxy on the way answers, where there is one; what it was asked for; the streams on
+    /// which it was not asked yet, with a part of the question.
+    proxy_answer: Option<&'static str>,
+    tunnels: Vec<String>,
+    unasked: Vec<(Handle, String)>,
     /// The venue's ends. It says a word on its first one, and pings on all.
     served: Vec<WsStream>,
     words: u32,
@@ -55,11 +61,28 @@ impl World {
             if self.hangs_up {
                 return io.close(stream).expect("closed");
             }
-            let often = KeepAlive { interval: Nanos::from_secs(1), timeout: Nanos::from_secs(90) };
-            let config = WsConfig { keep_alive: Some(often), ..WsConfig::default() };
-            let connection = Connection::server(&config, io.now()).expect("a connection");
-            let served = WsStream::server(io, stream, None, connection).expect("a server");
-            return self.served.push(served);
+            if self.proxy_answer.is_some() {
+                self.unasked.push((stream, String::new()));
+                return io.receive(stream).expect("a stream");
+            }
+            return self.serve(io, stream);
+        }
+        if let Completion::Received { stream, bytes } = *completion
+            && let Some(at) = self.unasked.iter().position(|(it, _)| *it == stream)
+        {
+            let (_, asked) = &mut self.unasked[at];
+            asked.push_str(std::str::from_utf8(bytes).expect("text"));
+            if !asked.ends_with("\r\n\r\n") {
+                return;
+            }
+            let (_, asked) = self.unasked.swap_remove(at);
+            self.tunnels.push(asked);
+            let answer = self.proxy_answer.unwrap_or_default();
+            io.write(stream, answer.as_bytes(), None).expect("room");
+            if answer.contains(" 200 ") {
+                self.serve(io, stream);
+            }
+            return;
         }
         let (words, pongs, answers, key) =
             (&mut self.words, &mut self.pongs, self.answers, self.key);
@@ -94,6 +117,14 @@ impl World {
         for (_, frame) in self.client.frames() {
             assert!(!frame.starts_with(b"{\"result\""), "an answer is no data");
         }
+    }
+
+    fn serve(&mut self, io: &mut Io<SimKernel>, stream: Handle) {
+        let often = KeepAlive { interval: Nanos::from_secs(1), timeout: Nanos::from_secs(90) };
+        let config = WsConfig { keep_alive: Some(often), ..WsConfig::default() };
+        let connection = Connection::server(&config, io.now()).expect("a connection");
+        let served = WsStream::server(io, stream, None, connection).expect("a server");
+        self.served.push(served);
     }
 }
 
@@ -152,6 +183,9 @@ fn open(
         listener,
         hangs_up,
         accepted: 0,
+        proxy_answer: None,
+        tunnels: Vec::new(),
+        unasked: Vec::new(),
         served: Vec::new(),
         words: 0,
         pongs: 0,
@@ -198,6 +232,44 @@ fn figures_have_a_connection_of_their_own_that_may_be_silent_for_longer() {
     let sources: Vec<Source> = world.given_up.iter().map(|(source, _)| *source).collect();
     assert_eq!(sources, [Source::LINE_A, Source::FIGURES]);
     assert_eq!(world.accepted, 5, "three connections, and two anew");
+}
+
+/// A venue behind a proxy that answers so, for three seconds.
+fn run_through(proxy_answer: &'static str) -> World {
+    let kernel = SimKernel::new(16, SimConfig::default());
+    let config = LoopConfig { sources_max: 16, ..LoopConfig::default() };
+    let mut events = EventLoop::new(kernel, config).expect("a loop");
+    let (mut world, ..) = open(events.io(), false, |address| (address, Vec::new()));
+    let mut streams = world.client.config.clone();
+    let proxy = Proxy::parse("http://proxy.test").and_then(|it| it.with_user("me", "word"));
+    let (host, port) = ("venue.test".to_owned(), 443);
+    let through = Some(Through { proxy: proxy.expect("a proxy"), host, port });
+    (streams.stream.through, streams.snapshot.through) = (through.clone(), through);
+    (world.client, world.proxy_answer) = (Streams::new(streams, false), Some(proxy_answer));
+    let mut handler =
+        |io: &mut Io<SimKernel>, completion: Completion<'_>| world.handle(io, &completion);
+    let span = Nanos::from_secs(3);
+    events.run_for(&mut handler, WaitStrategy::Block, span).expect("virtual time passes");
+    world
+}
+
+#[test]
+fn every_connection_goes_through_the_proxy_which_is_asked_for_the_venue() {
+    let world = run_through("HTTP/1.1 200 Connection established\r\n\r\n");
+    assert_eq!((world.requested.len(), world.tunnels.len()), (2, 2), "the stream and its answers");
+    for asked in &world.tunnels {
+        assert!(asked.starts_with("CONNECT venue.test:443 HTTP/1.1\r\n"), "{asked}");
+        assert!(asked.contains("\r\nProxy-Authorization: Basic bWU6d29yZA==\r\n"), "{asked}");
+    }
+    assert_eq!(world.client.last_refusal(), "");
+}
+
+#[test]
+fn a_proxy_that_leads_nowhere_is_named_with_what_it_says() {
+    let world = run_through("HTTP/1.1 407 Who are you?\r\n\r\n");
+    assert!(world.requested.is_empty() && world.tunnels.len() > 2, "tried again");
+    let said = world.client.last_refusal();
+    assert!(said.starts_with("no way through the proxy: ") && said.contains("407"), "{said}");
 }
 
 #[test]

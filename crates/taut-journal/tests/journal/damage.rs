@@ -18,6 +18,7 @@ const SETTINGS: Settings = Settings {
     durability: taut_journal::Durability::None,
     on_failure: taut_journal::OnFailure::StopOrders,
     executions_max: 40,
+    marks: false,
 };
 
 /// A journal of so many segments in use; the file of each and what was written.

@@ -19,6 +19,7 @@ pub const SETTINGS: Settings = Settings {
     durability: Durability::None,
     on_failure: OnFailure::StopOrders,
     executions_max: 40,
+    marks: false,
 };
 
 /// The bytes of a frame: all lengths, and words that are zeros.

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use taut_journal::{Journal, JournalError, Reader, TURN, segment_name};
+use taut_journal::{Durability, Journal, JournalError, Reader, Settings, TURN, segment_name};
 use taut_types::Nanos;
 
 use crate::recording::{SETTINGS, read_each};
@@ -141,4 +141,124 @@ fn a_time_leads_to_its_frames_by_the_table_and_without() {
     fs::write(&table, right).expect("write it");
     fs::remove_file(folder.join("times")).expect("remove it");
     assert_eq!(first_from(at(600)), 1);
+}
+
+/// Frames of a journal with marks, of which the disk has all up to this number for certain, and
+/// where each ends: segment and byte.
+fn write_marked(folder: &Path, safe: u64, count: u64) -> Vec<(u32, usize)> {
+    let settings = Settings { durability: Durability::Sync, marks: true, ..SETTINGS };
+    let Journal { mut writer, mut housekeeper, .. } =
+        Journal::begin(folder, settings, None).expect("a journal");
+    for number in 1..=count {
+        housekeeper.turn().expect("room");
+        writer.record(TURN, Nanos(number as i64), &bytes(number)).expect("room");
+        // Batches of three.
+        if number <= safe && (number % 3 == 0 || number == safe) {
+            writer.commit().expect("on the disk");
+            assert_eq!(housekeeper.turn().expect("room").durable, number);
+        }
+    }
+    drop((writer, housekeeper));
+    let mut reader = Reader::open(folder).expect("a journal");
+    let mut ends = Vec::new();
+    while let Some(frame) = reader.next_frame().expect("right") {
+        let length = 24 + frame.bytes.len().next_multiple_of(8);
+        ends.push((frame.at.0, frame.at.1 as usize + length));
+    }
+    assert_eq!(ends.len() as u64, count);
+    ends
+}
+
+/// A cut is no damage, whatever the disk has of what was not synchronised, over the end of a
+/// segment, too; and all that was synchronised is there.
+#[test]
+fn with_marks_any_cut_is_the_end_and_nothing_that_was_safe_is_gone() {
+    // Where a segment ends moves a little with the marks.
+    let roll = |safe| {
+        let directory = tempfile::tempdir().expect("a folder");
+        let ends = write_marked(&directory.path().join("recording"), safe, 440);
+        ends.iter().position(|(segment, _)| *segment == 2).expect("two segments") as u64
+    };
+    let rolled = roll(roll(300) - 6);
+    for (safe, count) in [(4, 24), (rolled - 6, rolled + 8), (0, 12)] {
+        let directory = tempfile::tempdir().expect("a folder");
+        let folder = directory.path().join("recording");
+        let ends = write_marked(&folder, safe, count);
+        let (first, from) = match safe {
+            0 => (1, 64),
+            safe => ends[safe as usize - 1],
+        };
+        let files: Vec<(std::path::PathBuf, Vec<u8>)> = (first..=first + 1)
+            .map(|number| folder.join(segment_name(number)))
+            .map(|file| (file.clone(), fs::read(&file).expect("a segment")))
+            .collect();
+        // Blocks that may not be there: what of them was synchronised is.
+        let mut blocks = Vec::new();
+        for (at, (_, whole)) in files.iter().enumerate() {
+            let start = if at == 0 { from } else { 64 };
+            let used = whole.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+            let bounds = (start / BLOCK..used.div_ceil(BLOCK)).map(|block| {
+                (at, start.max(block * BLOCK)..((block + 1) * BLOCK).min(whole.len()))
+            });
+            blocks.extend(bounds.filter(|(_, range)| range.start < used));
+        }
+        assert!((4..=11).contains(&blocks.len()), "{} blocks", blocks.len());
+        for there in 0_u32..1 << blocks.len() {
+            let mut left: Vec<Vec<u8>> = files.iter().map(|(_, whole)| whole.clone()).collect();
+            for (block, (at, range)) in blocks.iter().enumerate() {
+                if there >> block & 1 == 0 {
+                    left[*at][range.clone()].fill(0);
+                }
+            }
+            for ((file, _), left) in files.iter().zip(&left) {
+                fs::write(file, left).expect("write it");
+            }
+            let (found, result) = read(&folder);
+            assert_eq!(result, Ok(()), "{safe} of {count}, {there:b}: no damage");
+            assert!(found as u64 >= safe, "{there:b}: {found} of {safe} that were safe");
+        }
+    }
+}
+
+/// What was on the disk does not go unnoticed: something behind says that it was there.
+#[test]
+fn with_marks_rot_of_what_was_safe_is_refused() {
+    let directory = tempfile::tempdir().expect("a folder");
+    let folder = directory.path().join("recording");
+    let ends = write_marked(&folder, 440, 446);
+    assert_eq!((ends[0].0, ends[439].0), (1, 2), "two segments");
+    for (number, (segment, end)) in ends.iter().enumerate().take(440) {
+        let file = folder.join(segment_name(*segment));
+        let whole = fs::read(&file).expect("a segment");
+        let mut rotten = whole.clone();
+        // The time in its head, or all of it and what is around.
+        rotten[end - 8 * (number % 2) - 1] ^= 4;
+        if number % 7 == 0 {
+            rotten[end.saturating_sub(400).max(64)..*end].fill(0);
+        }
+        fs::write(&file, &rotten).expect("write it");
+        let (found, result) = read(&folder);
+        assert!(matches!(result, Err(JournalError::Damaged(_))), "{number}: {found} {result:?}");
+        fs::write(&file, &whole).expect("write it");
+    }
+}
+
+/// The first entry of a later segment is looked behind, too.
+#[test]
+fn rot_at_the_start_of_a_segment_is_refused_when_right_entries_stand_behind() {
+    let directory = tempfile::tempdir().expect("a folder");
+    let folder = directory.path().join("recording");
+    let Journal { mut writer, mut housekeeper, .. } =
+        Journal::begin(&folder, SETTINGS, None).expect("a journal");
+    for number in 1..=500 {
+        housekeeper.turn().expect("room");
+        writer.record(TURN, Nanos(number as i64), &bytes(number)).expect("room");
+    }
+    drop((writer, housekeeper));
+    let file = folder.join(segment_name(2));
+    let mut rotten = fs::read(&file).expect("the second segment");
+    rotten[64 + 16] ^= 1;
+    fs::write(&file, &rotten).expect("write it");
+    let (found, result) = read(&folder);
+    assert!(matches!(result, Err(JournalError::Damaged(_))), "{found}: {result:?}");
 }

@@ -91,6 +91,8 @@ pub struct Counts {
     pub cancels: u64,
     /// Those that came too late.
     pub cancel_rejects: u64,
+    /// Cancel requests that a broken connection took with it: what became of their orders is known.
+    pub cancels_lost: u64,
     /// Orders and cancel requests without an answer at the end.
     pub unanswered: u64,
     /// Further counters, for the report and `run.json` only.
@@ -227,8 +229,11 @@ impl Counts {
             },
             Balance {
                 whole: ("cancel requests", self.cancel_requests),
-                parts: &["cancels", "cancel rejects"],
-                values: [self.cancels, self.cancel_rejects, 0],
+                parts: match self.cancels_lost {
+                    0 => &["cancels", "cancel rejects"],
+                    _ => &["cancels", "cancel rejects", "lost with their connection"],
+                },
+                values: [self.cancels, self.cancel_rejects, self.cancels_lost],
             },
         ]
     }

@@ -163,6 +163,7 @@ fn sample_counts() -> Counts {
         cancel_requests: 3_410,
         cancels: 3_377,
         cancel_rejects: 33,
+        cancels_lost: 0,
         unanswered: 0,
         extras: vec![("snapshots".into(), 41), ("<odd> name".into(), 1)],
     }
@@ -204,9 +205,9 @@ fn the_json_line_has_exactly_the_promised_keys_in_order() {
     let line = json_line(&sample_report(), Path::new("/runs/1/report.html"));
     assert!(!line.contains('\n'));
     let expected = "mode seconds published ticks recovered lost orders acks order_rejects \
-                    risk_rejects fills cancel_requests cancels cancel_rejects unanswered \
-                    tick_to_trade_ns tick_to_send_ns stages_ns order_round_trip_ns bare_send_ns \
-                    report machine conditions";
+                    risk_rejects fills cancel_requests cancels cancel_rejects cancels_lost \
+                    unanswered tick_to_trade_ns tick_to_send_ns stages_ns order_round_trip_ns \
+                    bare_send_ns report machine conditions";
     assert!(keys(&line).into_iter().eq(expected.split_whitespace()), "{line}");
     let value: serde_json::Value = serde_json::from_str(&line).unwrap();
     assert_eq!(value["report"], "/runs/1/report.html");

@@ -10,8 +10,8 @@ use std::os::fd::OwnedFd;
 use taut_fix::CompId;
 use taut_gateway::{
     FeedInput, FeedSocket, FeedSockets, FeedStreams, Fix44, FusedClient, Gateway, GatewayConfig,
-    GatewayError, Hub, OrderHandler, Owner, Regions, SnapshotLimits, Strategy, StrategyRegions,
-    StrategyRunner, StreamAddress,
+    GatewayError, Hub, OrderHandler, Owner, Regions, SessionSettings, SnapshotLimits, Strategy,
+    StrategyRegions, StrategyRunner, StreamAddress,
 };
 use taut_io::{EpollKernel, TapedKernel};
 use taut_ipc::{Region, Segment};
@@ -34,7 +34,7 @@ use crate::recording::{Head, RecordedRun, Recorder, What, WhenFull};
 use crate::replaying::Replaying;
 use crate::roles::bare_send::BareSend;
 use crate::service::{Connect, Connections, MarketData, connect};
-use crate::settings::{Market, Mode, VenueKind};
+use crate::settings::{Market, Mode, Settings as RunSettings, VenueKind};
 use crate::web::RunGateway;
 
 use live::Live;
@@ -134,6 +134,19 @@ struct Process<'a, 'm> {
     driver: Driver<'a, 'm>,
     /// What strategies do that are run beside a replay, after each of its entries.
     elsewhere: Option<&'a mut dyn FnMut()>,
+}
+
+/// A venue of this host whose place another one takes is back within milliseconds.
+const BACK_SOON: (Nanos, Nanos) = (Nanos::from_millis(1), Nanos::from_millis(50));
+
+fn session(settings: &RunSettings) -> Result<SessionSettings, RunnerError> {
+    let default = SessionSettings::default();
+    Ok(match settings.market()? {
+        Market::Simulator(simulator) if simulator.standby => {
+            SessionSettings { reconnect: BACK_SOON, ..default }
+        }
+        _ => default,
+    })
 }
 
 /// Who runs the gateway.
@@ -352,7 +365,7 @@ fn config(setup: &GatewaySetup) -> Result<GatewayConfig, RunnerError> {
         sender_comp_id: comp_id(&setup.sender_comp_id)?,
         target_comp_id: comp_id(&setup.target_comp_id)?,
         heartbeat_interval: Nanos::from_secs(setup.heartbeat_seconds.into()),
-        session: taut_gateway::SessionSettings::default(),
+        session: session(settings)?,
         order_capacity: settings.gateway.orders,
         risk: settings.risk.limits().into(),
         hot: setup.common.place.wait != Wait::Block,

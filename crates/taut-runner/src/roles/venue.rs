@@ -6,7 +6,10 @@ use taut_fix::Now;
 use taut_io::EpollKernel;
 use taut_sys::{Address, Socket, StreamOptions, monotonic, utc};
 use taut_types::Nanos;
-use taut_venue::{FeedOutput, Observer, Venue, VenueSockets};
+use taut_venue::{
+    Acknowledge, FeedOutput, Flow, JournalSettings, Observer, Venue, VenueConfig, VenueError,
+    VenueJournal, VenueSockets,
+};
 use taut_web_venue::Front;
 
 use crate::child::Parent;
@@ -14,7 +17,7 @@ use crate::control::{Order, Published, Reply, VenuePorts, VenueSetup, WebPort};
 use crate::error::RunnerError;
 use crate::feed::{address_of, request_socket, sender_to};
 use crate::roles::read_and_forget::{ReadAndForget, SINK_SOURCES};
-use crate::service::{Dialect, WebVenue, WebVenueFile};
+use crate::service::{Dialect, KeeperThread, WebVenue, WebVenueFile};
 use crate::settings::{Market, Simulator, VenueKind};
 use crate::simulator;
 use crate::web::{RunCertificate, binance_venue_file, deribit_venue_file, listen_as_asked};
@@ -24,6 +27,11 @@ const CONTROL: Nanos = Nanos::from_millis(2);
 /// How long it sleeps at the most: what it is late with its parent.
 const WAIT: Nanos = Nanos::from_millis(50);
 
+/// The journal of a run's venue is small, so that a venue that is killed is gone soon: its memory
+/// is given back before the journal's lock.
+pub(super) const JOURNAL: JournalSettings =
+    JournalSettings { segment_bytes: 8 << 20, acknowledge: Acknowledge::Memory };
+
 /// Runs the venue until the parent says that it is over.
 pub fn play(setup: &VenueSetup, parent: &mut Parent) -> Result<(), RunnerError> {
     let settings = &setup.common.settings;
@@ -32,7 +40,7 @@ pub fn play(setup: &VenueSetup, parent: &mut Parent) -> Result<(), RunnerError> 
     };
     match simulator.kind {
         VenueKind::Taut => {
-            let venue = open(setup, &simulator, parent)?;
+            let (venue, _keeper) = open(setup, &simulator, parent)?;
             run(venue, parent)
         }
         VenueKind::Deribit => {
@@ -89,7 +97,7 @@ where
 }
 
 /// What a venue counts of what it publishes for a gateway.
-trait Publishes {
+pub(super) trait Publishes {
     fn published(&self) -> Published;
 }
 
@@ -110,7 +118,7 @@ impl<F: Front> Publishes for WebVenue<F, ReadAndForget> {
     }
 }
 
-fn run<O: Observer<EpollKernel>>(
+pub(super) fn run<O: Observer<EpollKernel>>(
     mut venue: Venue<EpollKernel, O>,
     parent: &mut Parent,
 ) -> Result<(), RunnerError>
@@ -151,7 +159,7 @@ where
 }
 
 /// A listener on loopback for what a gateway sends.
-fn listen(port: u16) -> Result<Socket, RunnerError> {
+pub(super) fn listen(port: u16) -> Result<Socket, RunnerError> {
     let at = Address::Inet(SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, port)));
     Socket::listen(&at, &StreamOptions::default()).map_err(|error| {
         let remedy = if error.is_address_in_use() {
@@ -171,13 +179,38 @@ fn address(listener: &Socket) -> Result<SocketAddrV4, RunnerError> {
     }
 }
 
+/// Where its market data goes, and where packets are asked for again.
+pub(super) fn feed_output(setup: &VenueSetup) -> Result<FeedOutput, RunnerError> {
+    let missing = || RunnerError::Run("the venue was not told where its feed goes".to_owned());
+    let to = setup.feed.ok_or_else(missing)?;
+    let sender = |to| sender_to(to).map_err(|error| RunnerError::run("market data", error));
+    let [a, b] = to.incremental;
+    Ok(FeedOutput {
+        incremental: sender(a)?.into(),
+        incremental_b: Some(sender(b)?.into()),
+        snapshot: sender(to.snapshot)?.into(),
+        retransmission: None,
+    })
+}
+
+/// What it is told, and its flow.
+pub(super) fn parts(
+    setup: &VenueSetup,
+    simulator: &Simulator,
+) -> Result<(VenueConfig, Flow), RunnerError> {
+    let settings = &setup.common.settings;
+    let mut config = simulator::config(settings, simulator, setup.stream_id)?;
+    // A journal keeps the sessions.
+    config.reset_on_logon = setup.journal.is_none();
+    let flow = simulator::flow(settings, simulator, config.instruments[0])?;
+    Ok((config, flow))
+}
+
 fn open(
     setup: &VenueSetup,
     simulator: &Simulator,
     parent: &Parent,
-) -> Result<Venue<EpollKernel, ReadAndForget>, RunnerError> {
-    let missing = || RunnerError::Run("the venue was not told where its feed goes".to_owned());
-    let to = setup.feed.ok_or_else(missing)?;
+) -> Result<(Venue<EpollKernel, ReadAndForget>, Option<KeeperThread>), RunnerError> {
     let (orders, sink) = (listen(simulator.port)?, listen(0)?);
     let stream = simulator.replays_a_stream().then(|| listen(0)).transpose()?;
     let market_data = |error| RunnerError::run("market data", error);
@@ -189,21 +222,20 @@ fn open(
         stream: stream.as_ref().map(address).transpose()?,
         web: None,
     });
-    let sender = |to| sender_to(to).map_err(market_data);
-    let [a, b] = to.incremental;
-    let feed = FeedOutput {
-        incremental: sender(a)?.into(),
-        incremental_b: Some(sender(b)?.into()),
-        snapshot: sender(to.snapshot)?.into(),
-        retransmission: Some(requests.into()),
-    };
-    let settings = &setup.common.settings;
-    let config = simulator::config(settings, simulator, setup.stream_id)?;
-    let flow = simulator::flow(settings, simulator, config.instruments[0])?;
+    let feed = FeedOutput { retransmission: Some(requests.into()), ..feed_output(setup)? };
+    let (config, flow) = parts(setup, simulator)?;
     let sockets = VenueSockets { orders: orders.into(), feed, stream: stream.map(Into::into) };
-    let venue = Venue::new(&config, sockets, flow)
-        .and_then(|venue| venue.with_observer(ReadAndForget::new(sink)))
-        .map_err(|error| RunnerError::Run(error.to_string()))?;
+    let failed = |error: VenueError| RunnerError::Run(error.to_string());
+    let mut venue = Venue::new(&config, sockets, flow).map_err(failed)?;
+    let mut keeper = None;
+    if let Some(folder) = &setup.journal {
+        let journal = VenueJournal::open(folder, JOURNAL);
+        let journal = journal.map_err(VenueError::Journal).map_err(failed)?;
+        let now = Now { mono: monotonic(), utc: utc() };
+        let (journaled, of_journal, _) = venue.with_journal(journal, now).map_err(failed)?;
+        (venue, keeper) = (journaled, Some(KeeperThread::start(of_journal)));
+    }
+    let venue = venue.with_observer(ReadAndForget::new(sink)).map_err(failed)?;
     parent.say(&ready)?;
-    Ok(venue)
+    Ok((venue, keeper))
 }

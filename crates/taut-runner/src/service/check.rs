@@ -18,6 +18,7 @@ use crate::service::file::{GatewayFile, StrategySettings, WhenGoneKey};
 use crate::service::journal::JournalKeys;
 use crate::service::name::{NAME_BYTES_MAX, is_name};
 use crate::service::okx::OkxKeys;
+use crate::service::proxy::ProxyKeys;
 use crate::service::record::RecordKeys;
 use crate::service::rules::Rules;
 use crate::service::secret::CredentialSettings;
@@ -50,6 +51,9 @@ impl FileSettings for GatewayFile {
         for secret in secrets.into_iter().flatten().flatten() {
             secret.start_paths_at(folder);
         }
+        if let Some(proxy) = &mut self.proxy {
+            proxy.start_paths_at(folder);
+        }
         if let Some(credentials) = &mut self.session.credentials {
             credentials.start_paths_at(folder);
         }
@@ -62,6 +66,7 @@ impl FileSettings for GatewayFile {
         mistakes.extend(credentials.and_then(CredentialSettings::mistake));
         let okx = self.okx.iter().filter(|_| !self.is_paper);
         mistakes.extend(okx.flat_map(OkxKeys::mistakes_of_secrets));
+        mistakes.extend(self.proxy.as_ref().and_then(ProxyKeys::mistake_of_secret));
         mistakes
     }
 }

@@ -10,6 +10,7 @@ mod okx;
 mod own;
 mod paper;
 mod parts;
+mod proxy;
 mod tap;
 
 use taut_gateway::{CopiedVenue, OrderHandler};
@@ -81,6 +82,7 @@ pub fn mistakes(file: &GatewayFile) -> Vec<Mistake> {
         Ok(Venue::Binance(keys)) => keys.mistakes(file),
         Ok(Venue::Okx(keys)) => keys.mistakes(file),
     };
+    mistakes.extend(proxy::mistakes(file));
     if file.feed_backup.is_some() && file.venue.is_none() {
         let text = "[feed_backup] is for multicast: it goes with [venue]";
         mistakes.push(Mistake::told("feed_backup", text));
@@ -126,9 +128,14 @@ pub fn names(file: &GatewayFile) -> Vec<Named> {
         // Addresses.
         Ok(Venue::Own(_)) | Err(_) => Vec::new(),
     };
+    // A proxy is asked for the venue's names, and found by its own.
+    let through = |named: Named| match &file.proxy {
+        None => Some(named),
+        Some(proxy) => proxy.name().map(|host| Named { host, ..named }),
+    };
     let is_for_orders = |served| matches!(served, Served::Orders | Served::Questions);
     let is_asked = |named: &Named| !(file.is_paper && is_for_orders(named.served));
-    names.into_iter().filter(is_asked).collect()
+    names.into_iter().filter(is_asked).filter_map(through).collect()
 }
 
 /// Whether the venue wants to know who asks for market data.

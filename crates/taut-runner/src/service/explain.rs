@@ -58,6 +58,9 @@ impl GatewayFile {
     fn explain_connections(&self, say: &mut impl FnMut(&str, String)) {
         say("control socket", self.control_path().display().to_string());
         connections::explain(self, say);
+        if let Some(proxy) = &self.proxy {
+            say("proxy", format!("all of it through {}", proxy.words()));
+        }
         for backup in &self.session.backups {
             say("", format!("backup for orders: {backup}"));
         }

@@ -22,6 +22,7 @@ use crate::service::feed_backup::FeedBackupKeys;
 use crate::service::journal::JournalKeys;
 use crate::service::limits::{AccountSettings, GatewayRisk, SymbolRule, UserSettings};
 use crate::service::okx::OkxKeys;
+use crate::service::proxy::ProxyKeys;
 use crate::service::record::RecordKeys;
 use crate::service::secret::CredentialSettings;
 use crate::service::subscribe_rule::{SubscribeRule, Subscribed};
@@ -78,6 +79,9 @@ pub struct GatewayFile {
     /// The same: OKX.
     #[serde(default)]
     pub okx: Option<OkxKeys>,
+    /// An HTTP proxy on the way to a venue on the web.
+    #[serde(default)]
+    pub proxy: Option<ProxyKeys>,
     /// Where market data comes from when it does not come from there.
     #[serde(default)]
     pub feed_backup: Option<FeedBackupKeys>,
@@ -221,6 +225,7 @@ impl SessionKeys {
         let credentials = self.credentials.as_ref().map(CredentialSettings::build);
         Ok(SessionSettings {
             transport: taut_gateway::Transport::Plain,
+            through: None,
             beside: None,
             credentials: credentials.transpose()?,
             store: self.store.clone(),

@@ -226,7 +226,7 @@ impl Looking<'_, '_> {
         let why = match (said.as_str(), ended) {
             ("", 0) => "no connection came about; is the address right?".to_owned(),
             ("", ended) => format!("{ended} connections ended, and the venue did not say why"),
-            (said, _) => format!("the venue said: {said}"),
+            (said, _) => who_said(said),
         };
         format!("orders: not logged on at {address}: {why}")
     }
@@ -237,7 +237,7 @@ impl Looking<'_, '_> {
             "" => {
                 "nothing came; is the address right, and does the venue know the name?".to_owned()
             }
-            said => format!("the venue said: {said}"),
+            said => who_said(said),
         };
         format!("no sound book of {}: {why}", without.join(", "))
     }
@@ -253,6 +253,11 @@ impl Looking<'_, '_> {
         }
         Ok(())
     }
+}
+
+/// What was said in the place of an answer; a proxy on the way is named in its own words.
+fn who_said(said: &str) -> String {
+    if said.contains("proxy") { said.to_owned() } else { format!("the venue said: {said}") }
 }
 
 /// The same quantity, however many decimals it is written with.

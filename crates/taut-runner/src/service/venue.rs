@@ -28,7 +28,7 @@ use crate::service::member_copies::MemberCopyKeys;
 use crate::service::recordings::{self, Playing, RecordingSeen, RecordingSettings, Recordings};
 use crate::service::telling::{entry, queue, tell_not_served};
 use crate::service::venue_control::{VenueControl, VenueReply, VenueRequest};
-use crate::service::venue_journal::{KeeperThread, VenueJournalKeys};
+use crate::service::venue_journal::{KeeperThread, Ship, VenueJournalKeys};
 use crate::service::venue_members::{MemberKeys, members};
 use crate::service::venue_phases::{BandKeys, PHASE_NAMES, ScheduleKeys};
 use crate::service::venue_phases::{bands, phase_named, schedule};
@@ -251,7 +251,7 @@ pub fn serve_venue(file: &VenueFile, heard: impl Fn(&Entry)) -> Result<(), Runne
 /// Runs a venue that is open until a stop signal comes.
 pub(super) fn serve(
     file: &VenueFile,
-    Opened { venue, listens_at, keeper }: Opened,
+    Opened { venue, listens_at, keeper, ship }: Opened,
     mut control: Option<VenueControl>,
     heard: &impl Fn(&Entry),
 ) -> Result<(), RunnerError> {
@@ -286,6 +286,9 @@ pub(super) fn serve(
             playing.tell_ends(|place| venue.replay_ends(place), heard);
             tell_told();
             keeper.iter().for_each(|keeper| keeper.tell(heard));
+            if let Some(ship) = &ship {
+                ship.tell(heard)?;
+            }
             if let Some(control) = &mut control {
                 let has_crowd = file.flow.commands_per_second > 0 || !file.recordings.is_empty();
                 control.work(now.mono, |request| {
@@ -333,6 +336,9 @@ fn answer<O: Observer<EpollKernel>>(
             return VenueReply::State(VenueState { members, ..state });
         }
         VenueRequest::RunCrowd(trades) => return run_crowd(venue, now, has_crowd, *trades),
+        VenueRequest::Promote => {
+            return VenueReply::Failed { text: "it is the venue already".to_owned() };
+        }
         VenueRequest::Faults | VenueRequest::SetFaults(_) => {
             let text = "faults are those of a venue that speaks as another";
             return VenueReply::Failed { text: text.to_owned() };
@@ -441,6 +447,7 @@ pub(super) struct Opened {
     pub venue: Venue<EpollKernel>,
     pub listens_at: SocketAddrV4,
     pub keeper: Option<KeeperThread>,
+    pub ship: Option<Ship>,
 }
 
 /// What a venue is made of, beside its sockets.
@@ -551,13 +558,18 @@ impl VenueFile {
             .map_err(|error| RunnerError::Run(format!("the venue: {error}")))?;
         venue.set_fees(&fees);
         let Some((keys, journal)) = journal else {
-            return Ok(Opened { venue, listens_at, keeper: None });
+            return Ok(Opened { venue, listens_at, keeper: None, ship: None });
+        };
+        let ship = keys.ship()?;
+        let journal = match &ship {
+            Some(ship) => journal.replicate_to(&ship.replication),
+            None => journal,
         };
         let now = Now { mono: monotonic(), utc: utc() };
         let taken = venue.with_journal(journal, now).map_err(|error| keys.failed(error))?;
         let (venue, keeper, recovered) = taken;
         heard(&entry(&VenueJournalOpened {}, keys.told(&recovered)));
-        Ok(Opened { venue, listens_at, keeper: Some(KeeperThread::start(keeper)) })
+        Ok(Opened { venue, listens_at, keeper: Some(KeeperThread::start(keeper)), ship })
     }
 }
 

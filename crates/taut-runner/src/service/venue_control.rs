@@ -65,6 +65,8 @@ pub(super) enum VenueRequest {
     State,
     /// The crowd trades from now on, or rests.
     RunCrowd(bool),
+    /// A standby becomes the venue.
+    Promote,
 }
 
 /// What is answered.
@@ -178,6 +180,19 @@ pub fn venue_state(name: &str) -> Result<VenueState, RunnerError> {
 /// [`RunnerError::Run`] when nobody listens there, does not reply in time, or has no crowd.
 pub fn run_venue_crowd(name: &str, trades: bool) -> Result<(), RunnerError> {
     match ask(name, &VenueRequest::RunCrowd(trades))? {
+        VenueReply::Done { .. } => Ok(()),
+        other => Err(refused(name, other)),
+    }
+}
+
+/// Makes the standby of this name, or at this path, the venue. The venue that it has followed must
+/// be gone, or be cut off from its clients.
+///
+/// # Errors
+/// [`RunnerError::Run`] when nobody listens there, does not reply in time, or is no standby that
+/// has copied a journal.
+pub fn promote_venue(name: &str) -> Result<(), RunnerError> {
+    match ask(name, &VenueRequest::Promote)? {
         VenueReply::Done { .. } => Ok(()),
         other => Err(refused(name, other)),
     }

@@ -1,5 +1,6 @@
 //! `[journal]` of a venue's file: what it remembers from one start to the next.
 
+use std::net::SocketAddrV4;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
@@ -7,13 +8,17 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use taut_log::Entry;
-use taut_log::messages::VenueJournalTrouble;
-use taut_venue::{Acknowledge, JournalKeeper, JournalSettings, Recovered, VenueJournal};
+use taut_log::messages::{VenueCopied, VenueJournalTrouble};
+use taut_types::Nanos;
+use taut_venue::{
+    Acknowledge, JournalKeeper, JournalSettings, Recovered, Replication, VenueJournal,
+};
 
 use crate::error::RunnerError;
 use crate::mistakes::Mistake;
 use crate::service::segments::segment_mistakes;
 use crate::service::telling::entry;
+use crate::service::venue_ship::ShipThread;
 
 /// From one turn of the keeper to the next.
 const TURN: Duration = Duration::from_millis(2);
@@ -27,6 +32,13 @@ pub struct VenueJournalKeys {
     /// When an answer leaves.
     #[serde(default)]
     pub acknowledge: VenueAcknowledge,
+    /// Where a standby on another machine copies the journal from, while this one is the venue.
+    pub serve: Option<SocketAddrV4>,
+    /// The venue on another machine whose journal a standby copies.
+    pub from: Option<SocketAddrV4>,
+    /// After so many milliseconds without a sign of life of the venue a standby takes its place by
+    /// itself. Only where that venue cannot acknowledge anything without it.
+    pub promote_after_ms: Option<u32>,
     /// The size of a segment in MiB: two are in memory.
     #[serde(default = "segment_mb")]
     pub segment_mb: u32,
@@ -42,6 +54,8 @@ pub enum VenueAcknowledge {
     Memory,
     /// When its input is on the disk.
     Disk,
+    /// When a standby on another machine has its input.
+    Replicated,
 }
 
 const fn segment_mb() -> u32 {
@@ -51,7 +65,22 @@ const fn segment_mb() -> u32 {
 impl VenueJournalKeys {
     /// Every value that cannot be.
     pub(super) fn mistakes(&self) -> Vec<Mistake> {
-        segment_mistakes("journal", &self.folder, self.segment_mb)
+        let mut mistakes = segment_mistakes("journal", &self.folder, self.segment_mb);
+        if self.acknowledge == VenueAcknowledge::Replicated && self.serve.is_none() {
+            let remedy = "together with journal.serve, where a standby copies the journal from";
+            mistakes.push(Mistake::new("journal.acknowledge", "replicated", remedy));
+        }
+        if let Some(ms) = self.promote_after_ms {
+            let key = "journal.promote_after_ms";
+            if self.acknowledge != VenueAcknowledge::Replicated || self.from.is_none() {
+                let remedy = "together with from and acknowledge = \"replicated\": otherwise two \
+                              venues could acknowledge";
+                mistakes.push(Mistake::new(key, ms, remedy));
+            } else if !(100..=600_000).contains(&ms) {
+                mistakes.push(Mistake::new(key, ms, "from 100 to 600000"));
+            }
+        }
+        mistakes
     }
 
     pub(super) fn start_path_at(&mut self, folder: &Path) {
@@ -66,9 +95,25 @@ impl VenueJournalKeys {
         let acknowledge = match self.acknowledge {
             VenueAcknowledge::Memory => Acknowledge::Memory,
             VenueAcknowledge::Disk => Acknowledge::Disk,
+            VenueAcknowledge::Replicated => Acknowledge::Replicated,
         };
         let segment_bytes = (self.segment_mb as usize) << 20;
         JournalSettings { segment_bytes, acknowledge }
+    }
+
+    /// After which silence of the venue its standby takes its place by itself.
+    pub(super) fn promote_after(&self) -> Option<Nanos> {
+        self.promote_after_ms.map(|ms| Nanos::from_millis(ms.into()))
+    }
+
+    /// Whether answers wait for a standby on another machine.
+    pub(super) fn is_replicated(&self) -> bool {
+        self.acknowledge == VenueAcknowledge::Replicated
+    }
+
+    /// Who serves the journal to a standby on another machine, where the file says so.
+    pub(super) fn ship(&self) -> Result<Option<Ship>, RunnerError> {
+        self.serve.map(|at| Ship::start(at, self)).transpose()
     }
 
     /// An error of this journal.
@@ -91,9 +136,42 @@ impl VenueJournalKeys {
     }
 }
 
+/// The journal is served to a standby on another machine.
+#[derive(Debug)]
+pub struct Ship {
+    pub replication: Replication,
+    thread: ShipThread,
+}
+
+impl Ship {
+    fn start(at: SocketAddrV4, keys: &VenueJournalKeys) -> Result<Self, RunnerError> {
+        let replication =
+            Replication::new().map_err(|error| RunnerError::run("journal: serve", error))?;
+        let shared = (replication.clone(), keys.is_replicated());
+        let thread = ShipThread::start(at, keys.from, &keys.folder, shared)?;
+        Ok(Self { replication, thread })
+    }
+
+    /// Tells how copies fare.
+    ///
+    /// # Errors
+    /// A copy has become the venue.
+    pub(super) fn tell(&self, heard: &impl Fn(&Entry)) -> Result<(), RunnerError> {
+        for words in self.thread.told() {
+            heard(&entry(&VenueCopied {}, words));
+        }
+        if self.replication.is_overtaken() {
+            let text = "the journal: its standby has become the venue: this one ends; start it \
+                        with --standby, to follow that one";
+            return Err(RunnerError::Run(text.to_owned()));
+        }
+        Ok(())
+    }
+}
+
 /// The thread that makes the journal's segments. It ends with this.
 #[derive(Debug)]
-pub(super) struct KeeperThread {
+pub struct KeeperThread {
     over: Option<Sender<()>>,
     /// What it has to say.
     told: Receiver<String>,
@@ -101,7 +179,7 @@ pub(super) struct KeeperThread {
 }
 
 impl KeeperThread {
-    pub(super) fn start(keeper: JournalKeeper) -> Self {
+    pub fn start(keeper: JournalKeeper) -> Self {
         let ((over, is_over), (tell, told)) = (channel(), channel());
         let thread = thread::spawn(move || keep(keeper, &is_over, &tell));
         Self { over: Some(over), told, thread: Some(thread) }

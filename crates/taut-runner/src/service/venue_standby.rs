@@ -1,5 +1,6 @@
 //! `taut venue --standby`: a venue that follows another one of the same file by its journal.
 
+use std::net::SocketAddrV4;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
@@ -8,16 +9,17 @@ use std::time::Duration;
 use taut_fix::Now;
 use taut_journal::JournalError;
 use taut_log::Entry;
-use taut_log::messages::{VenueStandsBy, VenueTookOver};
+use taut_log::messages::{VenueCopied, VenueStandsBy, VenueTookOver};
 use taut_sys::{catch_stop_signals, monotonic, stop_requests, utc};
 use taut_types::Nanos;
-use taut_venue::{FolderLock, Followed, JournalFollower, Standby, VenueJournal};
+use taut_venue::{FolderLock, Followed, JournalCopy, JournalFollower, Standby, VenueJournal};
 
 use crate::error::RunnerError;
 use crate::service::manager::Manager;
 use crate::service::telling::entry;
 use crate::service::venue::{Opened, Parts, VenueFile, serve};
 use crate::service::venue_control::VenueControl;
+use crate::service::venue_copy::{self, Copied};
 use crate::service::venue_journal::{KeeperThread, VenueJournalKeys};
 
 /// How far behind the venue a standby is at the most while nothing goes wrong.
@@ -29,8 +31,42 @@ const FOLDER: Nanos = Nanos::from_millis(200);
 /// A process that was killed lets its addresses go one after the other.
 const ADDRESSES: Nanos = Nanos::from_secs(1);
 
-/// The lock of the journal's folder, once the venue that has it ends.
-type Lock = Result<FolderLock, JournalError>;
+/// Where the lock of the journal's folder comes from.
+enum Lock {
+    /// From the kernel, once the venue ends.
+    End(Receiver<Result<FolderLock, JournalError>>),
+    /// From the thread that copies, once an operator promotes this standby.
+    Promotion(Receiver<Copied>),
+}
+
+impl Lock {
+    /// The lock, if it comes within this span.
+    fn within(
+        &self,
+        span: Duration,
+        keys: &VenueJournalKeys,
+        heard: &impl Fn(&Entry),
+    ) -> Result<Option<FolderLock>, RunnerError> {
+        let gone = || keys.failed("the thread that waits for its lock is gone");
+        match self {
+            Self::End(lock) => match lock.recv_timeout(span) {
+                Err(RecvTimeoutError::Timeout) => Ok(None),
+                Err(RecvTimeoutError::Disconnected) => Err(gone()),
+                Ok(lock) => lock.map(Some).map_err(|error| keys.failed(error)),
+            },
+            Self::Promotion(told) => match told.recv_timeout(span) {
+                Err(RecvTimeoutError::Timeout) | Ok(Copied::Begun) => Ok(None),
+                Err(RecvTimeoutError::Disconnected) => Err(gone()),
+                Ok(Copied::Told(words)) => {
+                    heard(&entry(&VenueCopied {}, words));
+                    Ok(None)
+                }
+                Ok(Copied::Promoted(lock)) => lock.map(Some).map_err(|error| keys.failed(error)),
+                Ok(Copied::Failed(words)) => Err(RunnerError::Run(words)),
+            },
+        }
+    }
+}
 
 /// Follows the venue of this file, which runs in another process, by its journal, and takes its
 /// place when it ends, in whatever way: until a stop signal comes. `heard` is told when it is level
@@ -54,15 +90,21 @@ fn stand_by(file: &VenueFile, heard: &impl Fn(&Entry)) -> Result<Option<Opened>,
         let text = "[journal]: missing; a standby follows its venue by the journal";
         return Err(RunnerError::Settings(text.to_owned()));
     };
-    let lock = wait_for_lock(keys.folder.clone());
+    let lock = match keys.from {
+        None => wait_for_lock(keys.folder.clone()),
+        Some(from) => match copied(from, file, keys, heard)? {
+            Some(lock) => lock,
+            None => return Ok(None),
+        },
+    };
     let mut manager = Manager::from_environment();
     while stop_requests() == 0 {
         let follower = JournalFollower::open(&keys.folder, keys.settings());
         let Some(follower) = follower.map_err(|error| keys.failed(error))? else {
             // A venue that has not begun yet, or none at all.
-            match lock.recv_timeout(Duration::from_nanos(FOLDER.0.unsigned_abs())) {
-                Err(RecvTimeoutError::Timeout) => continue,
-                lock => return cold(file, keys, of_channel(lock, keys)?, heard).map(Some),
+            match lock.within(Duration::from_nanos(FOLDER.0.unsigned_abs()), keys, heard)? {
+                None => continue,
+                Some(lock) => return cold(file, keys, lock, heard).map(Some),
             }
         };
         let standby = Following::open(file, keys, follower)?;
@@ -78,7 +120,7 @@ fn stand_by(file: &VenueFile, heard: &impl Fn(&Entry)) -> Result<Option<Opened>,
 }
 
 /// Has an address that another process had until just now: tries again while it is in use.
-fn when_free<T>(mut bind: impl FnMut() -> Result<T, RunnerError>) -> Result<T, RunnerError> {
+pub fn when_free<T>(mut bind: impl FnMut() -> Result<T, RunnerError>) -> Result<T, RunnerError> {
     let until = monotonic() + ADDRESSES;
     loop {
         match bind() {
@@ -89,21 +131,36 @@ fn when_free<T>(mut bind: impl FnMut() -> Result<T, RunnerError>) -> Result<T, R
     }
 }
 
-/// A thread that sleeps until the venue ends. It ends with the process.
-fn wait_for_lock(folder: PathBuf) -> Receiver<Lock> {
-    let (to, lock) = channel();
-    thread::spawn(move || to.send(FolderLock::wait(&folder)));
-    lock
+/// Has the journal of a venue on another machine copied here. The lock comes when an operator
+/// promotes this standby; nothing where a stop signal came before there was anything to copy.
+fn copied(
+    from: SocketAddrV4,
+    file: &VenueFile,
+    keys: &VenueJournalKeys,
+    heard: &impl Fn(&Entry),
+) -> Result<Option<Lock>, RunnerError> {
+    let control = file.name.as_deref().map(VenueControl::bind).transpose()?;
+    let copy = JournalCopy::open(&keys.folder, keys.settings());
+    let copy = copy.map_err(|error| keys.failed(error))?;
+    let told = venue_copy::start(from, copy, control, keys.promote_after());
+    while stop_requests() == 0 {
+        match told.recv_timeout(Duration::from_millis(20)) {
+            Err(RecvTimeoutError::Timeout) => {}
+            Ok(Copied::Begun) => return Ok(Some(Lock::Promotion(told))),
+            Ok(Copied::Told(words)) => heard(&entry(&VenueCopied {}, words)),
+            Ok(Copied::Promoted(_)) => {}
+            Ok(Copied::Failed(words)) => return Err(RunnerError::Run(words)),
+            Err(error) => return Err(keys.failed(error)),
+        }
+    }
+    Ok(None)
 }
 
-fn of_channel(
-    lock: Result<Lock, RecvTimeoutError>,
-    keys: &VenueJournalKeys,
-) -> Result<FolderLock, RunnerError> {
-    match lock {
-        Ok(lock) => lock.map_err(|error| keys.failed(error)),
-        Err(_) => Err(keys.failed("the thread that waits for its lock is gone")),
-    }
+/// A thread that sleeps until the venue ends. It ends with the process.
+fn wait_for_lock(folder: PathBuf) -> Lock {
+    let (to, lock) = channel();
+    thread::spawn(move || to.send(FolderLock::wait(&folder)));
+    Lock::End(lock)
 }
 
 /// No venue runs, or none whose inputs are known here: begins as a venue does.
@@ -151,7 +208,7 @@ impl<'f> Following<'f> {
     /// Executes what the venue has written down, until there is a reason to end.
     fn follow(
         mut self,
-        lock: &Receiver<Lock>,
+        lock: &Lock,
         manager: &mut Manager,
         heard: &impl Fn(&Entry),
     ) -> Result<Ended<'f>, RunnerError> {
@@ -170,17 +227,13 @@ impl<'f> Following<'f> {
                 heard(&entry(&VenueStandsBy {}, words));
                 manager.ready();
             }
-            match lock.recv_timeout(LOOK) {
-                Err(RecvTimeoutError::Timeout) => {}
-                lock => {
-                    let lock = of_channel(lock, keys)?;
-                    let is_left = self.standby.is_left_behind();
-                    return Ok(if is_left.map_err(|error| keys.failed(error))? {
-                        Ended::LeftBehind(Some(lock))
-                    } else {
-                        Ended::ByTheVenue(Box::new(self), lock)
-                    });
-                }
+            if let Some(lock) = lock.within(LOOK, keys, heard)? {
+                let is_left = self.standby.is_left_behind();
+                return Ok(if is_left.map_err(|error| keys.failed(error))? {
+                    Ended::LeftBehind(Some(lock))
+                } else {
+                    Ended::ByTheVenue(Box::new(self), lock)
+                });
             }
             if now.mono >= folder_due {
                 folder_due = now.mono + FOLDER;
@@ -193,8 +246,13 @@ impl<'f> Following<'f> {
     }
 
     fn take_over(self, lock: FolderLock, heard: &impl Fn(&Entry)) -> Result<Opened, RunnerError> {
-        let Self { file, keys, standby } = self;
+        let Self { file, keys, mut standby } = self;
         let begun = monotonic();
+        let ship = keys.ship()?;
+        if let Some(ship) = ship.as_ref().filter(|_| keys.is_replicated()) {
+            ship.replication.go_on_alone();
+            standby.replicate_to(&ship.replication);
+        }
         let (orders, listens_at) = when_free(|| file.listen())?;
         let requests = when_free(|| file.requests())?.map(Into::into);
         let now = Now { mono: monotonic(), utc: utc() };
@@ -204,6 +262,6 @@ impl<'f> Following<'f> {
         let told = keys.told(&recovered);
         let words = format!("standby: took over {took} us after the venue had ended; {told}");
         heard(&entry(&VenueTookOver {}, words));
-        Ok(Opened { venue, listens_at, keeper: Some(KeeperThread::start(keeper)) })
+        Ok(Opened { venue, listens_at, keeper: Some(KeeperThread::start(keeper)), ship })
     }
 }

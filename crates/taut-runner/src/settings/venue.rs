@@ -133,6 +133,9 @@ pub struct Simulator {
     pub lose_per_mille: [u16; 2],
     /// Requests for lost packets are refused: snapshots must make up for them.
     pub refuse_retransmission: bool,
+    /// The venue has a journal and a standby; in the middle of the run it is killed, and the
+    /// standby takes its place.
+    pub standby: bool,
 }
 
 impl Default for Simulator {
@@ -151,6 +154,7 @@ impl Default for Simulator {
             feed: FeedTransport::Auto,
             lose_per_mille: [0; 2],
             refuse_retransmission: false,
+            standby: false,
         }
     }
 }
@@ -257,6 +261,7 @@ impl Simulator {
             ("feed", self.feed != FeedTransport::Auto),
             ("lose_per_mille", self.lose_per_mille != [0; 2]),
             ("refuse_retransmission", self.refuse_retransmission),
+            ("standby", self.standby),
         ];
         let only_others = [("orders", self.orders.is_some()), ("tls", self.tls)];
         let misplaced = match self.kind {
@@ -305,6 +310,11 @@ impl Simulator {
             ));
         }
         match &self.data {
+            Some(_) if self.standby => Err(RunnerError::setting(
+                "simulator.standby",
+                true,
+                "left out with a recording: a standby would begin it anew",
+            )),
             Some(file) if !file.is_file() => Err(RunnerError::setting(
                 "simulator.data",
                 file.display(),

@@ -11,6 +11,9 @@ const KEYWORDS: &[&str] = &[
     "typeof", "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
 ];
 
+/// Crates that a crate of their name would hide, or cannot depend on.
+const CRATES: &[&str] = &["alloc", "core", "proc_macro", "std", "taut_sbe", "test"];
+
 /// A scope in which every name is used once.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scope(HashSet<String>);
@@ -82,6 +85,17 @@ fn words(name: &str) -> Vec<String> {
 pub(crate) fn snake(name: &str) -> String {
     let name = words(name).join("_").to_lowercase();
     started(name, "field_")
+}
+
+/// The name of the crate of a package: `snake_case`, of ASCII letters, which a program can use as
+/// it is.
+pub(crate) fn crate_name(package: &str) -> String {
+    let letter = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '_' };
+    let package: String = package.chars().map(letter).collect();
+    let name = snake(&package);
+    let starts_well = package.starts_with(|letter: char| letter.is_ascii_alphabetic());
+    let is_taken = KEYWORDS.contains(&name.as_str()) || CRATES.contains(&name.as_str());
+    if starts_well && !is_taken { name } else { snake(&format!("sbe_{package}")) }
 }
 
 /// The name of a constant: `UPPER_CASE`.

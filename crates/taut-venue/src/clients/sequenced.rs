@@ -25,8 +25,14 @@ impl Clients {
     }
 
     /// Whether answers wait for the disk.
-    pub fn waits_for_disk(&self) -> bool {
-        self.sequencer.as_ref().is_some_and(|sequencer| sequencer.waits_for_disk())
+    pub fn waits(&self) -> bool {
+        self.sequencer.as_ref().is_some_and(|sequencer| sequencer.waits())
+    }
+
+    /// How many entries the journal has.
+    #[cfg(test)]
+    pub fn journaled(&self) -> u64 {
+        self.sequencer.as_ref().map_or(0, |sequencer| sequencer.appended())
     }
 
     /// Makes what was written down safe, where answers wait for the disk.

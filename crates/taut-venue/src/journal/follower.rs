@@ -9,6 +9,7 @@ use taut_types::Nanos;
 use super::bytes::{Put, Take};
 use super::input::{IMAGE, IMAGE_END};
 use super::recovery::{At, JournalSettings, MadeAhead, epoch_folder, epochs, standby_folder};
+use super::replication::Replication;
 use super::sequencer::{JournalKeeper, Sequencer};
 
 /// The journal of a venue that runs, for its standby. Nothing of it is locked or written: the
@@ -23,6 +24,8 @@ pub struct JournalFollower {
     /// Behind the image.
     inputs: Follower,
     next: MadeAhead,
+    /// Where answers wait for a copy on another machine, once this one is the venue.
+    replication: Option<Replication>,
 }
 
 impl JournalFollower {
@@ -44,9 +47,15 @@ impl JournalFollower {
             // Of an earlier follower of this process.
             let _ = std::fs::remove_dir_all(&ahead);
             let next = MadeAhead::make(&ahead, settings)?;
-            return Ok(Some(Self { folder: folder.to_owned(), epoch, image, inputs, next }));
+            let folder = folder.to_owned();
+            return Ok(Some(Self { folder, epoch, image, inputs, next, replication: None }));
         }
         Ok(None)
+    }
+
+    /// Once this one is the venue, answers wait until a copy on another machine has their inputs.
+    pub(crate) fn replicate_to(&mut self, replication: &Replication) {
+        self.replication = Some(replication.clone());
     }
 
     /// The stream of the feed that the venue has.
@@ -105,7 +114,8 @@ impl JournalFollower {
             JournalError::Folder(SysError::from_errno("rename the standby's folder", errno))
         })?;
         next.moved_to(&own);
-        next.begin(At { folder: &folder, epoch, lock }, now, stream_id, image)
+        let replication = self.replication;
+        next.begin(At { folder: &folder, epoch, lock, replication }, now, stream_id, image)
     }
 }
 

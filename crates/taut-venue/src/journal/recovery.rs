@@ -11,6 +11,7 @@ use taut_types::Nanos;
 
 use super::bytes::{Put, Take};
 use super::input::{IMAGE, IMAGE_END};
+use super::replication::Replication;
 use super::sequencer::{JournalKeeper, Sequencer};
 
 /// A part of an image: a small part of a segment.
@@ -35,6 +36,9 @@ pub enum Acknowledge {
     Memory,
     /// When the input is on the disk. All answers of a turn wait together.
     Disk,
+    /// When a copy of the journal on another machine has the input
+    /// ([`VenueJournal::replicate_to`]). All answers of a turn wait together.
+    Replicated,
 }
 
 impl Default for JournalSettings {
@@ -69,7 +73,9 @@ pub struct VenueJournal {
     image: Vec<u8>,
     /// Behind the image.
     inputs: Option<Reader>,
-    _lock: FolderLock,
+    /// Where answers wait for a copy on another machine.
+    replication: Option<Replication>,
+    lock: FolderLock,
 }
 
 impl VenueJournal {
@@ -94,8 +100,15 @@ impl VenueJournal {
         let mut epochs = epochs(folder)?;
         epochs.sort_unstable();
         let folder = folder.to_owned();
-        let mut journal =
-            Self { folder, settings, epoch: 0, image: Vec::new(), inputs: None, _lock: lock };
+        let mut journal = Self {
+            folder,
+            settings,
+            epoch: 0,
+            image: Vec::new(),
+            inputs: None,
+            replication: None,
+            lock,
+        };
         // A start that was killed before its image was whole has done nothing.
         for epoch in epochs.into_iter().rev() {
             let epoch_folder = epoch_folder(&journal.folder, epoch);
@@ -109,6 +122,15 @@ impl VenueJournal {
             }
         }
         Ok(journal)
+    }
+
+    /// Answers wait until a copy on another machine has their inputs, where that is what the
+    /// settings say.
+    #[must_use]
+    pub fn replicate_to(mut self, replication: &Replication) -> Self {
+        let is_asked = self.settings.acknowledge == Acknowledge::Replicated;
+        self.replication = is_asked.then(|| replication.clone());
+        self
     }
 
     /// The stream of the feed that the venue goes on with: a follower sees no gap.
@@ -146,7 +168,8 @@ impl VenueJournal {
         // What a start that was killed at once has left.
         let _ = std::fs::remove_dir_all(&folder);
         let made = MadeAhead::make(&folder, self.settings)?;
-        let at = At { folder: &self.folder, epoch: self.epoch + 1, lock: self._lock };
+        let Self { folder: all, epoch, replication, lock, .. } = self;
+        let at = At { folder: &all, epoch: epoch + 1, lock, replication };
         made.begin(at, now, stream_id, image)
     }
 }
@@ -157,6 +180,8 @@ pub(super) struct At<'f> {
     pub folder: &'f Path,
     pub epoch: u32,
     pub lock: FolderLock,
+    /// Where answers wait for a copy on another machine.
+    pub replication: Option<Replication>,
 }
 
 /// A start's journal with nothing in it: its segments take some 100 ms.
@@ -170,14 +195,42 @@ pub(super) struct MadeAhead {
 impl MadeAhead {
     pub fn make(folder: &Path, settings: JournalSettings) -> Result<Self, JournalError> {
         let durability = match settings.acknowledge {
-            Acknowledge::Memory => Durability::Async,
+            Acknowledge::Memory | Acknowledge::Replicated => Durability::Async,
             Acknowledge::Disk => Durability::Sync,
         };
         let segment_bytes = settings.segment_bytes;
-        let settings = Settings { segment_bytes, durability, ..Settings::of_recording() };
+        // A power cut is the end of the journal, whatever of the last inputs it leaves.
+        let marks = true;
+        let settings = Settings { segment_bytes, durability, marks, ..Settings::of_recording() };
         let Journal { writer, mut housekeeper, .. } = Journal::begin(folder, settings, None)?;
         housekeeper.turn()?;
         Ok(Self { writer, keeper: housekeeper, durability })
+    }
+
+    /// The number of the next entry.
+    pub const fn next_sequence(&self) -> u64 {
+        self.writer.next_sequence()
+    }
+
+    /// Appends an entry as another journal has it.
+    pub fn copy(&mut self, kind: u16, time: Nanos, bytes: &[u8]) -> Result<(), JournalError> {
+        match self.writer.record(kind, time, bytes) {
+            Err(JournalError::Full { .. }) => {
+                self.keeper.turn()?;
+                self.writer.record(kind, time, bytes).map(drop)
+            }
+            appended => appended.map(drop),
+        }
+    }
+
+    /// Where answers wait for the disk: what was appended is on it.
+    pub fn commit(&mut self) -> Result<(), JournalError> {
+        self.writer.commit()
+    }
+
+    /// Makes segments ahead.
+    pub fn turn(&mut self) -> Result<(), JournalError> {
+        self.keeper.turn().map(drop)
     }
 
     /// Its folder has another name from now on.
@@ -188,7 +241,7 @@ impl MadeAhead {
     /// Begins it with an image of what the venue has come to.
     pub fn begin(
         self,
-        At { folder, epoch, lock }: At<'_>,
+        At { folder, epoch, lock, replication }: At<'_>,
         now: Nanos,
         stream_id: u32,
         image: &Put,
@@ -206,14 +259,15 @@ impl MadeAhead {
             append(IMAGE, part)?;
         }
         let length = (size_of::<u32>() + image.0.len()) as u64;
-        append(IMAGE_END, &length.to_le_bytes())?;
+        let image_end = append(IMAGE_END, &length.to_le_bytes())?;
         writer.commit()?;
-        keeper.turn()?;
         // The start before stays, for who wants to look; those before it are not needed.
         let old = epochs(folder)?.into_iter().filter(|it| *it != epoch && *it + 1 != epoch);
         let old = old.map(|epoch| epoch_folder(folder, epoch)).chain(deserted(folder)).collect();
-        let keeper = JournalKeeper { keeper, old, lock };
-        Ok((Sequencer::new(writer, durability), keeper))
+        // Where answers do not wait for the disk, neither does the image.
+        let safe_behind = (durability == Durability::Async).then_some(image_end);
+        let keeper = JournalKeeper { keeper, old, safe_behind, lock };
+        Ok((Sequencer::new(writer, durability, replication), keeper))
     }
 }
 

@@ -9,6 +9,7 @@ use taut_types::Nanos;
 
 use super::bytes::Put;
 use super::input::{Input, Told};
+use super::replication::Replication;
 use crate::error::VenueError;
 use crate::identity::ClientId;
 
@@ -20,6 +21,8 @@ const PATIENCE: Nanos = Nanos::from_secs(2);
 pub struct Sequencer {
     writer: Writer,
     durability: Durability,
+    /// Where answers wait for a copy on another machine.
+    replication: Option<Replication>,
     entry: Put,
     /// The first report of this input to each client.
     told: Vec<Told>,
@@ -29,10 +32,11 @@ pub struct Sequencer {
 }
 
 impl Sequencer {
-    pub fn new(writer: Writer, durability: Durability) -> Self {
+    pub fn new(writer: Writer, durability: Durability, replication: Option<Replication>) -> Self {
         Self {
             writer,
             durability,
+            replication,
             entry: Put(Vec::with_capacity(4_096)),
             told: Vec::with_capacity(128),
             message: Vec::with_capacity(4_096),
@@ -77,17 +81,38 @@ impl Sequencer {
         }
     }
 
-    /// Whether answers wait for the disk: then those of a turn wait together.
-    pub const fn waits_for_disk(&self) -> bool {
-        matches!(self.durability, Durability::Sync)
+    /// Whether answers wait for the disk or for a copy: then those of a turn wait together.
+    pub const fn waits(&self) -> bool {
+        matches!(self.durability, Durability::Sync) || self.replication.is_some()
     }
 
-    /// Where answers wait for the disk: makes what was appended safe from a power cut.
+    /// Whether answers to all that was appended may leave.
+    pub fn may_tell(&self) -> bool {
+        match &self.replication {
+            Some(replication) => replication.may_tell(self.writer.next_sequence() - 1),
+            None => self.durability != Durability::Sync || self.writer.is_committed(),
+        }
+    }
+
+    /// How many entries the journal has.
+    #[cfg(test)]
+    pub const fn appended(&self) -> u64 {
+        self.writer.next_sequence() - 1
+    }
+
+    /// Where answers wait for the disk: makes what was appended safe from a power cut. Where they
+    /// wait for a copy: waits until it has all that was appended.
     ///
     /// # Errors
-    /// [`VenueError::Journal`]: the disk refused.
+    /// [`VenueError::Journal`]: the disk refused; [`VenueError::NotReplicated`].
     pub fn commit(&mut self) -> Result<(), VenueError> {
-        self.writer.commit().map_err(VenueError::Journal)
+        self.writer.commit().map_err(VenueError::Journal)?;
+        match &self.replication {
+            Some(replication) if !replication.wait_for(self.writer.next_sequence() - 1) => {
+                Err(VenueError::NotReplicated)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The segment is full, and the next one is not ready.
@@ -109,22 +134,34 @@ pub struct JournalKeeper {
     pub(super) keeper: Housekeeper,
     /// Journals of earlier starts, which nobody needs any more.
     pub(super) old: Vec<PathBuf>,
+    /// They stay until this entry, the end of this start's image, is safe from a power cut; nothing
+    /// where it is.
+    pub(super) safe_behind: Option<u64>,
     /// Nobody else takes this journal up while it is written.
     #[expect(dead_code, reason = "held")]
     pub(super) lock: FolderLock,
 }
 
 impl JournalKeeper {
-    /// Makes what is needed next: every few milliseconds. The first turn removes what an earlier
-    /// start has left.
+    /// Up to which entry the journal is safe from a power cut, behind a turn.
+    #[cfg(test)]
+    pub(crate) fn turn_and_tell(&mut self) -> u64 {
+        self.keeper.turn().expect("a turn").durable
+    }
+
+    /// Makes what is needed next: every few milliseconds. Once this start's image is safe, a turn
+    /// removes what earlier starts have left.
     ///
     /// # Errors
     /// The disk is full or broken; the next turn tries again.
     pub fn turn(&mut self) -> Result<(), JournalError> {
-        for folder in self.old.drain(..) {
-            // One that stays is found at the next start.
-            let _ = std::fs::remove_dir_all(folder);
+        let turn = self.keeper.turn()?;
+        if self.safe_behind.is_none_or(|image_end| turn.durable >= image_end) {
+            for folder in self.old.drain(..) {
+                // One that stays is found at the next start.
+                let _ = std::fs::remove_dir_all(folder);
+            }
         }
-        self.keeper.turn().map(drop)
+        Ok(())
     }
 }

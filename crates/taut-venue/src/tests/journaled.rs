@@ -225,7 +225,7 @@ fn a_killed_venue_goes_on_as_if_it_had_not_been() {
     });
 }
 
-fn ask_status(client: &mut Client, now: Now, id: u64) {
+pub(super) fn ask_status(client: &mut Client, now: Now, id: u64) {
     let (request_id, scope) = (id.into(), MassStatusType::All);
     client.request(now, &OrderMassStatusRequest { request_id, scope, symbol: None });
 }
@@ -357,6 +357,8 @@ fn the_feed_goes_on_under_its_numbers_and_a_flow_begins_anew() {
         let (next, recovered) = Rig::journaled_again(&config, flow(seed), folder.path(), rig);
         rig = next;
         assert!(recovered.inputs > 300, "{recovered:?}");
+        // The flow begins anew in some turns.
+        (0..50).for_each(|_| _ = rig.poll());
         let book = |venue: &Venue| venue.book_state(instruments[0].id()).expect("a book").orders;
         let fresh = Rig::new(&config, flow(seed));
         assert_eq!(book(&rig.venue), book(&fresh.venue), "the flow before has left something");

@@ -12,7 +12,7 @@ use crate::flow::{SyntheticConfig, SyntheticFlow};
 use crate::tests::client::Client;
 use crate::{
     Acknowledge, FeedOutput, Flow, FolderLock, JournalFollower, JournalKeeper, JournalSettings,
-    Now, Recovered, Standby, Venue, VenueConfig, VenueJournal, VenueSockets,
+    Now, Recovered, Replication, Standby, Venue, VenueConfig, VenueJournal, VenueSockets,
 };
 
 /// Any day will do: venue and clients share it.
@@ -130,6 +130,21 @@ impl Rig {
         Self::journaled_to(config, flow, folder, (now, [None, None, None]), Acknowledge::Disk)
     }
 
+    /// The same, whose answers wait until a copy has their inputs.
+    pub fn replicated(
+        config: &VenueConfig,
+        folder: &Path,
+        replication: &Replication,
+        now: Now,
+    ) -> (Self, Recovered) {
+        let open = |settings| {
+            let journal = VenueJournal::open(folder, settings).expect("a journal");
+            journal.replicate_to(replication)
+        };
+        let settings = small_segments(Acknowledge::Replicated);
+        Self::journaled_by(config, Flow::None, (now, [None, None, None]), open(settings))
+    }
+
     /// A venue in the place of one that is killed: whoever follows its feed has the same sockets.
     pub fn journaled_again(
         config: &VenueConfig,
@@ -143,7 +158,13 @@ impl Rig {
         Self::journaled_to(config, flow, folder, (now, receivers), Acknowledge::Memory)
     }
 
-    fn journaled_to(
+    /// The power of its machine fails: what is left is the time, and who follows the feed.
+    pub fn cut_off(self) -> (Now, [Option<Socket>; 3]) {
+        let Self { now, incremental, line_b, snapshot, .. } = self;
+        (now, [Some(incremental), Some(line_b), Some(snapshot)])
+    }
+
+    pub fn journaled_to(
         config: &VenueConfig,
         flow: Flow,
         folder: &Path,
@@ -151,6 +172,15 @@ impl Rig {
         acknowledge: Acknowledge,
     ) -> (Self, Recovered) {
         let journal = VenueJournal::open(folder, small_segments(acknowledge)).expect("a journal");
+        Self::journaled_by(config, flow, (now, receivers), journal)
+    }
+
+    fn journaled_by(
+        config: &VenueConfig,
+        flow: Flow,
+        (now, receivers): (Now, [Option<Socket>; 3]),
+        journal: VenueJournal,
+    ) -> (Self, Recovered) {
         let stream_id = journal.stream_id().unwrap_or(config.stream_id);
         let config = VenueConfig { stream_id, reset_on_logon: false, ..config.clone() };
         let Self { venue, incremental, line_b, snapshot, orders_at, requests_at, .. } =

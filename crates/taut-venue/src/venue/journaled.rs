@@ -20,9 +20,9 @@ pub(super) const FIELDS_MAX: usize = 128;
 impl<K: Kernel> Venue<K> {
     /// The same venue with a journal. It is what it was when the journal ended: books, orders,
     /// positions, sessions and the feed have the same numbers, and what was acknowledged is there.
-    /// Clients that were connected then are gone, and so are the flow's orders: those are the first
-    /// inputs of the new journal, and the feed says so. From here on every input is written down
-    /// before a report or a packet of it leaves.
+    /// Clients that were connected then are gone: those are the first inputs of the new journal. In
+    /// the first polls the flow's orders are cancelled and its book is made anew; the feed says so.
+    /// From here on every input is written down before a report or a packet of it leaves.
     ///
     /// The configuration must have the journal's stream ([`VenueJournal::stream_id`]), and sessions
     /// that last ([`VenueConfig::reset_on_logon`](crate::VenueConfig::reset_on_logon) off). The
@@ -101,6 +101,12 @@ impl<K: Kernel> Venue<K> {
     #[cfg(test)]
     pub(crate) fn put_exchange(&self, put: &mut Put) {
         self.exchange.put_image(put);
+    }
+
+    /// How many entries its journal has.
+    #[cfg(test)]
+    pub(crate) fn journaled(&self) -> u64 {
+        self.connections.clients.journaled()
     }
 
     /// All that it has come to.
@@ -206,7 +212,8 @@ impl<K: Kernel> Venue<K> {
         Ok(Some(()))
     }
 
-    /// Behind a restart nobody is connected, and the flow begins anew.
+    /// Behind a restart nobody is connected, and the flow begins anew: between requests of clients,
+    /// which can come before all of its orders are in the books.
     fn begin_again(&mut self, now: Now) -> Result<(), VenueError> {
         let (clients, io, observer) =
             (&mut self.connections.clients, self.events.io(), &mut self.observer);
@@ -228,12 +235,7 @@ impl<K: Kernel> Venue<K> {
             .map(|place| (place, gone));
         let initial = self.exchange.player.initial_orders();
         let initial = initial.map(|(place, order)| (place, Command::New(*order)));
-        let commands: Vec<_> = with_books.chain(initial).collect();
-        for (place, command) in commands {
-            self.exchange.begin(now, &out);
-            self.exchange.execute(now, place, &command, &mut out);
-            self.exchange.finish(now, || Input::Command { place, command }, &mut out)?;
-        }
+        self.flow_begins = with_books.chain(initial).collect();
         self.exchange.settle(now, &mut out)
     }
 }

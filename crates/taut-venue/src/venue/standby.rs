@@ -10,7 +10,7 @@ use super::journaled::FIELDS_MAX;
 use super::{FeedOutput, Venue};
 use crate::config::VenueConfig;
 use crate::error::{During, NotTaken, VenueError};
-use crate::journal::{JournalFollower, JournalKeeper, Recovered, Told};
+use crate::journal::{JournalFollower, JournalKeeper, Recovered, Replication, Told};
 use crate::pacing::Flow;
 
 /// A venue that executes the inputs of another one out of its journal, a moment later: books,
@@ -89,6 +89,11 @@ impl<K: Kernel> Standby<K> {
     /// As [`Venue::set_fees`]: its reports are those of the venue.
     pub fn set_fees(&mut self, fees: &[FeeRates]) {
         self.venue.set_fees(fees);
+    }
+
+    /// Once this one is the venue, answers wait until a copy on another machine has their inputs.
+    pub fn replicate_to(&mut self, replication: &Replication) {
+        self.follower.replicate_to(replication);
     }
 
     /// Executes the inputs that the venue has written down since, up to so many. Cost without one:

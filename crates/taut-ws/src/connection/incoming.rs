@@ -32,6 +32,17 @@ type Taken<'a> = (usize, Result<Option<Item<'a>>, Violation>);
 /// What a fragment of a compressed message may have beside what it says: the end of a block.
 const BLOCK_END_BYTES: u64 = 64;
 
+/// The usual frame: a message that is whole, of less than 64 KiB.
+#[derive(Clone, Copy, Debug)]
+pub struct Usual {
+    opcode: Opcode,
+    /// A client's.
+    key: [u8; 4],
+    /// Where its payload lies.
+    start: usize,
+    pub end: usize,
+}
+
 /// A frame under way.
 #[derive(Clone, Copy, Debug)]
 struct Frame {
@@ -122,53 +133,15 @@ impl Incoming {
         self.message.buffer()
     }
 
-    /// Takes bytes up to the end of a frame: how many, and what is complete with them.
-    #[inline]
-    pub fn take<'a>(&'a mut self, bytes: &'a [u8]) -> Taken<'a> {
-        if self.is_between_messages()
-            && let Some((taken, opcode, payload)) = self.whole_message(bytes)
-        {
-            self.count_borrowed(opcode, payload.len());
-            return (taken, item(opcode, payload).map(Some));
-        }
-        self.take_any(bytes)
-    }
-
     /// Between two messages, and between two frames.
     #[inline]
     const fn is_between_messages(&self) -> bool {
         self.frame.is_none() && self.header_bytes == 0 && self.opcode.is_none()
     }
 
-    /// The usual frame, at once: a message that is whole and not masked, of less than 64 KiB. What
-    /// is anything else, or wrong in any way, is for the others to judge.
-    #[inline]
-    fn whole_message<'a>(&self, bytes: &'a [u8]) -> Option<(usize, Opcode, &'a [u8])> {
-        let opcode = match bytes.first()? {
-            0x81 => Opcode::Text,
-            0x82 => Opcode::Binary,
-            _ => return None,
-        };
-        let (length, header_bytes) = match *bytes.get(1)? {
-            short @ 0..=125 => (usize::from(short), 2),
-            126 => {
-                let length = u16::from_be_bytes(*bytes.get(2..4)?.first_chunk()?);
-                (usize::from(length), 4)
-            }
-            _ => return None,
-        };
-        let is_shortest = header_bytes == 2 || length > 125;
-        let is_fine = self.role == Role::Client && is_shortest;
-        let payload = bytes.get(header_bytes..header_bytes + length)?;
-        (is_fine && length as u64 <= self.message_bytes_max).then_some((
-            header_bytes + length,
-            opcode,
-            payload,
-        ))
-    }
-
-    /// Any frame, or a piece of one.
-    fn take_any<'a>(&'a mut self, bytes: &'a [u8]) -> Taken<'a> {
+    /// Takes bytes up to the end of a frame, any frame, or a piece of one: how many, and what is
+    /// complete with them.
+    pub fn take<'a>(&'a mut self, bytes: &'a [u8]) -> Taken<'a> {
         if self.frame.is_some() || self.header_bytes > 0 {
             return self.take_cut(bytes);
         }
@@ -191,6 +164,111 @@ impl Incoming {
                 let (taken, made) = self.take_payload(rest);
                 (header_bytes + taken, made)
             }
+        }
+    }
+
+    /// The usual frame of a server, if that is what these bytes begin with. What is anything else,
+    /// or wrong in any way, is for [`Incoming::take`] to judge.
+    #[inline(always)]
+    pub fn usual(&self, bytes: &[u8]) -> Option<Usual> {
+        // With a payload of two bytes it has so many.
+        let &[first, second, a, b] = bytes.first_chunk()?;
+        let (length, start) = match second {
+            short @ 0..=125 => (usize::from(short), 2),
+            126 => (usize::from(u16::from_be_bytes([a, b])), 4),
+            _ => return None,
+        };
+        let usual = Usual { opcode: usual_opcode(first)?, key: [0; 4], start, end: start + length };
+        self.is_usual(Role::Client, &usual, start == 2, bytes).then_some(usual)
+    }
+
+    /// As [`Incoming::usual`], of a client.
+    #[inline(always)]
+    pub fn usual_masked(&self, bytes: &[u8]) -> Option<Usual> {
+        let &[first, second, a, b, c, d, e, f] = bytes.first_chunk()?;
+        let (length, start, key) = match second {
+            short @ 0x80..=0xfd => (usize::from(short & 0x7f), 6, [a, b, c, d]),
+            0xfe => (usize::from(u16::from_be_bytes([a, b])), 8, [c, d, e, f]),
+            _ => return None,
+        };
+        let usual = Usual { opcode: usual_opcode(first)?, key, start, end: start + length };
+        self.is_usual(Role::Server, &usual, start == 6, bytes).then_some(usual)
+    }
+
+    /// Whether such a frame may come here, is whole, and has its length in the shortest form.
+    #[inline(always)]
+    fn is_usual(&self, reader: Role, usual: &Usual, is_short: bool, bytes: &[u8]) -> bool {
+        let length = usual.end - usual.start;
+        self.role == reader
+            && self.is_between_messages()
+            && (is_short || length > 125)
+            && usual.end <= bytes.len()
+            && length as u64 <= self.message_bytes_max
+    }
+
+    /// What a usual frame of a server says.
+    ///
+    /// # Errors
+    /// A text that is not UTF-8.
+    #[inline(always)]
+    pub fn take_usual<'a>(&mut self, usual: Usual, bytes: &'a [u8]) -> Result<Item<'a>, Violation> {
+        /// A longer text is looked at once, whatever it is.
+        const SHORT_BYTES_MAX: usize = 512;
+        let Usual { opcode, start, end, .. } = usual;
+        let payload = bytes.get(start..end).unwrap_or(&[]);
+        self.count_borrowed(opcode, payload.len());
+        if opcode == Opcode::Binary {
+            return Ok(Item::Binary(payload));
+        }
+        if payload.len() <= SHORT_BYTES_MAX
+            && let Ok(text) = self.level.ascii(payload)
+        {
+            return Ok(Item::Text(text));
+        }
+        item(opcode, payload)
+    }
+
+    /// What a usual frame of a client says, unmasked in place.
+    ///
+    /// # Errors
+    /// As [`Incoming::take_usual`].
+    #[inline(always)]
+    pub fn take_usual_masked<'a>(
+        &mut self,
+        usual: Usual,
+        bytes: &'a mut [u8],
+    ) -> Result<Item<'a>, Violation> {
+        let Usual { opcode, key, start, end } = usual;
+        let payload = bytes.get_mut(start..end).unwrap_or(&mut []);
+        self.count_borrowed(opcode, payload.len());
+        match self.level.mask_text(payload, key) {
+            Ok(text) if opcode == Opcode::Text => Ok(Item::Text(text)),
+            Ok(text) => Ok(Item::Binary(text.as_bytes())),
+            Err(payload) => item(opcode, payload),
+        }
+    }
+
+    /// What a usual frame of a client says, unmasked on the way to the message's buffer.
+    ///
+    /// # Errors
+    /// As [`Incoming::take_usual`].
+    #[inline(always)]
+    pub fn take_usual_copied<'a>(
+        &'a mut self,
+        usual: Usual,
+        bytes: &[u8],
+    ) -> Result<Item<'a>, Violation> {
+        let Usual { opcode, key, start, end } = usual;
+        let payload = bytes.get(start..end).unwrap_or(&[]);
+        self.counters.data_frames_in += 1;
+        self.counters.messages_in += 1;
+        self.counters.message_bytes_in += payload.len() as u64;
+        self.message.clear();
+        let place = self.message.claim(payload.len());
+        match self.level.mask_text_into(place, payload, key) {
+            Ok(text) if opcode == Opcode::Text => Ok(Item::Text(text)),
+            Ok(text) => Ok(Item::Binary(text.as_bytes())),
+            Err(payload) => item(opcode, payload),
         }
     }
 
@@ -425,7 +503,17 @@ impl Incoming {
     }
 }
 
-#[inline]
+/// Of a message that is whole and not compressed.
+#[inline(always)]
+const fn usual_opcode(first: u8) -> Option<Opcode> {
+    match first {
+        0x81 => Some(Opcode::Text),
+        0x82 => Some(Opcode::Binary),
+        _ => None,
+    }
+}
+
+#[inline(never)]
 fn item(opcode: Opcode, payload: &[u8]) -> Result<Item<'_>, Violation> {
     Ok(match opcode {
         Opcode::Text => {

@@ -105,6 +105,14 @@ impl Connection {
         match self.outbox.state {
             State::Open | State::Closing => {
                 let Self { incoming, outbox, .. } = self;
+                if let Some(usual) = incoming.usual(bytes) {
+                    let taken = incoming.take_usual(usual, bytes);
+                    return settle(usual.end, taken.map(Some), outbox);
+                }
+                if let Some(usual) = incoming.usual_masked(bytes) {
+                    let taken = incoming.take_usual_copied(usual, bytes);
+                    return settle(usual.end, taken.map(Some), outbox);
+                }
                 let (consumed, taken) = incoming.take(bytes);
                 settle(consumed, taken, outbox)
             }
@@ -124,6 +132,14 @@ impl Connection {
         }
         self.outbox.received(now);
         let Self { incoming, outbox, .. } = self;
+        if let Some(usual) = incoming.usual_masked(bytes) {
+            let taken = incoming.take_usual_masked(usual, bytes);
+            return settle(usual.end, taken.map(Some), outbox);
+        }
+        if let Some(usual) = incoming.usual(bytes) {
+            let taken = incoming.take_usual(usual, bytes);
+            return settle(usual.end, taken.map(Some), outbox);
+        }
         let (consumed, taken) = incoming.take_mut(bytes);
         settle(consumed, taken, outbox)
     }
@@ -383,7 +399,7 @@ fn failed(role: Role, outbox: &mut Outbox, fault: HandshakeFault) -> Option<Even
 }
 
 /// What a frame means for the connection.
-#[inline]
+#[inline(always)]
 fn settle<'a>(
     consumed: usize,
     taken: Result<Option<Item<'a>>, Violation>,
@@ -393,12 +409,25 @@ fn settle<'a>(
         Ok(None) => None,
         Ok(Some(Item::Text(text))) => Some(Event::Text(text)),
         Ok(Some(Item::Binary(bytes))) => Some(Event::Binary(bytes)),
-        Ok(Some(Item::Pong(payload))) => Some(Event::Pong(payload)),
-        Ok(Some(Item::Ping(payload))) => {
+        Ok(Some(item)) => Some(settle_control(item, outbox)),
+        Err(violation) => Some(broken(violation, outbox)),
+    };
+    Handled { consumed, event, outbox }
+}
+
+/// A frame that is no message.
+#[cold]
+#[inline(never)]
+fn settle_control<'a>(item: Item<'a>, outbox: &mut Outbox) -> Event<'a> {
+    match item {
+        Item::Text(text) => Event::Text(text),
+        Item::Binary(bytes) => Event::Binary(bytes),
+        Item::Pong(payload) => Event::Pong(payload),
+        Item::Ping(payload) => {
             outbox.answer_ping(payload);
-            Some(Event::Ping(payload))
+            Event::Ping(payload)
         }
-        Ok(Some(Item::Close(payload))) => Some(match CloseFrame::parse(payload) {
+        Item::Close(payload) => match CloseFrame::parse(payload) {
             Ok(frame) => {
                 if outbox.apply(Input::PeerClose) == Action::SendCloseAndReport {
                     outbox.close_frame(frame.code, "");
@@ -406,10 +435,8 @@ fn settle<'a>(
                 Event::Closed(Closed::Agreed(frame))
             }
             Err(violation) => broken(violation, outbox),
-        }),
-        Err(violation) => Some(broken(violation, outbox)),
-    };
-    Handled { consumed, event, outbox }
+        },
+    }
 }
 
 #[cold]

@@ -68,6 +68,21 @@ impl Publisher {
         place.get_mut(header..).ok_or(Refusal::Misuse)
     }
 
+    /// What the claimed place holds so far; nothing without a claim.
+    #[inline]
+    #[must_use]
+    pub fn claimed(&self) -> &[u8] {
+        let Some(Claimed { start, header, bytes }) = self.claimed else { return &[] };
+        self.log.slice(start + header as u64, start + bytes as u64)
+    }
+
+    /// The claimed place, to be written; none without a claim.
+    #[inline]
+    pub fn claimed_mut(&mut self) -> &mut [u8] {
+        let Some(Claimed { start, header, bytes }) = self.claimed else { return &mut [] };
+        self.log.place(start, bytes).get_mut(header..).unwrap_or(&mut [])
+    }
+
     /// Offers what was written into the claimed place.
     ///
     /// # Errors

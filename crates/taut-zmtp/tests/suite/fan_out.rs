@@ -167,8 +167,11 @@ fn a_claim_is_written_in_place_and_filtered_when_it_is_committed() {
     }
     pair.publisher.claim(300).expect("claim").fill(b'a');
     pair.publisher.abort();
+    assert!(pair.publisher.claimed().is_empty() && pair.publisher.claimed_mut().is_empty());
     assert_eq!(pair.publisher.commit(), Err(Refusal::Misuse));
-    pair.publisher.claim(300).expect("claim").fill(b'a');
+    pair.publisher.claim(300).expect("claim").fill(b'b');
+    assert_eq!(pair.publisher.claimed(), [b'b'; 300]);
+    pair.publisher.claimed_mut().fill(b'a');
     assert_eq!(pair.publisher.commit(), Ok(1));
     pair.run(usize::MAX);
     let expected = [b"abc".to_vec(), b"aaa".to_vec(), vec![b'a'; 300]];

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use taut_fix::{
     BeginString, CompId, Dictionaries, Extras, FieldIndex, Framed, MESSAGE_BYTES_MAX, MemoryStore,
-    Now, Role, Rules, Session, SessionConfig, SimdLevel, Store, Writer, fix44, frame_at,
+    Now, PriceText, Role, Rules, Session, SessionConfig, SimdLevel, Store, Writer, fix44, frame_at,
 };
 use taut_sys::monotonic;
 use taut_types::{Nanos, Price};
@@ -62,17 +62,18 @@ impl Order {
     }
 
     fn write_report(&self, writer: &mut Writer<'_>) {
-        writer.price::<6>(self.price);
+        let mut price = PriceText::new();
+        writer.price_again::<6>(self.price, &mut price);
         writer.number::<11>(self.id);
         writer.number::<14>(self.qty);
         writer.number::<17>(self.id + 7);
-        writer.price::<31>(self.price);
+        writer.price_again::<31>(self.price, &mut price);
         writer.number::<32>(self.qty);
         writer.number::<37>(self.id + 3);
         writer.number::<38>(self.qty);
         writer.byte::<39>(b'2');
         writer.byte::<40>(b'2');
-        writer.price::<44>(self.price);
+        writer.price_again::<44>(self.price, &mut price);
         writer.byte::<54>(self.side);
         writer.text::<55>(b"BTC-USD");
         writer.byte::<59>(b'0');

@@ -1,6 +1,6 @@
 //! Spies on a publication of the process, and `ssc`.
 
-use taut_channel::{EndReason, Event, OfferError, Publication, Subscription};
+use taut_channel::{Closing, EndReason, Event, OfferError, Publication, Subscription};
 use taut_sys::monotonic;
 use taut_testkit::own_address;
 
@@ -114,6 +114,22 @@ fn a_spy_that_is_overtaken_learns_what_it_lost_in_the_streams_own_positions() {
     let (position, reason) = (positions[positions.len() - 1], EndReason::Closed);
     let end = Event::ImageUnavailable { session, position, reason };
     assert_eq!(events(&mut slow), [end]);
+}
+
+#[test]
+fn a_publication_of_spies_counts_them_and_is_closed_at_once() {
+    let mut publication = alone("|ssc=true");
+    let (mut spy, other) = (publication.spy().expect("one"), publication.spy().expect("two"));
+    publication.offer(monotonic(), b"last").expect("nobody holds it back");
+    assert_eq!(publication.subscriber_count(), 2);
+    drop(other);
+    let now = monotonic();
+    publication.work(now);
+    assert_eq!(publication.subscriber_count(), 1, "who left is not counted");
+    publication.close(now);
+    publication.work(now);
+    assert_eq!(publication.closing(), Closing::Closed);
+    assert_eq!(take(&mut spy).len(), 1, "what was taken is there to be read");
 }
 
 #[test]

@@ -1,5 +1,13 @@
-//! A venue with a journal that is killed while a gateway trades with it.
+//! A venue with a journal that is killed while a gateway trades with it, and clients whose
+//! histories are checked.
 
+use std::net::SocketAddr;
+use std::path::Path;
+
+use taut_sys::{ProcessSignal, signal_process};
+use taut_testkit::{Draw, Random, own_address, seeds};
+
+use super::checked::{self, Clients};
 use super::*;
 
 /// The keys of a venue with a journal.
@@ -15,14 +23,21 @@ fn kills() -> u32 {
 #[test]
 fn a_venue_that_is_killed_knows_every_order_and_trade_that_it_acknowledged() {
     let world = World::new();
-    let mut venue = world.start_venue_with(JOURNAL);
+    // The gateway knows nothing of the instrument of the clients.
+    world.write_venue(JOURNAL, &format!("{INSTRUMENTS}{}", checked::INSTRUMENT));
+    let mut venue = world.start_venue_as_written();
+    let at = taut_sys::utc().0.unsigned_abs();
+    let mut random = Random::with_seed(seeds(at..at + 1).start);
+    let clients = Clients::start(world.orders, random.fork());
     let gateway = world.start_gateway_with("[session]\nrequest_timeout_ms = 2000\n");
     let strategy = world.start_strategy("first");
     world.until_orders("orders", 50);
     for kill in 0..kills() {
+        // Some are on their way in both directions.
+        clients.grant(20 + random.below(60));
+        (0..random.below(2_000)).for_each(|_| std::thread::yield_now());
         venue.kill();
-        let file = world.path("venue.toml");
-        venue = Process::start(taut().args(["venue", "--config"]).arg(&file));
+        venue = world.start_venue_as_written();
         venue.stderr_line("what the venue took up", |line| {
             (line.contains("did not stop in order") && line.contains("executed once more"))
                 .then_some(())
@@ -35,10 +50,13 @@ fn a_venue_that_is_killed_knows_every_order_and_trade_that_it_acknowledged() {
     }
     assert_eq!(world.count("position_differences"), 0);
     assert!(world.count("fills") > 0, "nothing traded");
+    let checked = clients.finish();
+    println!("{checked:?}");
+    assert!(checked.trades > 0, "{checked:?}");
     // In order, too.
     interrupt(&venue);
     assert_eq!(venue.end().code(), Some(0));
-    let mut venue = world.start_venue_with(JOURNAL);
+    let mut venue = world.start_venue_as_written();
     world.until_orders("orders behind a stop in order", 20);
     assert_eq!(world.count("position_differences"), 0);
     venue.kill();
@@ -90,6 +108,92 @@ fn a_standby_takes_the_place_of_a_venue_that_is_killed_or_stops() {
     let mut second = start_standby(&world);
     interrupt(&second);
     assert_eq!(second.end().code(), Some(0));
+    interrupt(&standby);
+    assert_eq!(standby.end().code(), Some(0));
+}
+
+const REPLICATED: &str = "acknowledge = \"replicated\", promote_after_ms = 1000";
+
+/// The keys of one of two venues on two machines, as far as their files go: each has a journal of
+/// its own, and a standby copies it over a connection.
+fn copied_journal(folder: &World, own: usize, ships: [SocketAddr; 2], acknowledge: &str) -> String {
+    let (name, other) = (["a", "b"][own], ships[1 - own]);
+    let control = folder.path(&format!("control-{name}"));
+    format!(
+        "name = \"{}\"\ncancel_on_disconnect = false\nreset_on_logon = false\n\
+         journal = {{ folder = \"journal-{name}\", segment_mb = 1, serve = \"{}\", \
+         from = \"{other}\", {acknowledge} }}\n",
+        control.display(),
+        ships[own],
+    )
+}
+
+fn promote(folder: &World, own: usize) {
+    let name = folder.path(&format!("control-{}", ["a", "b"][own]));
+    let promoted = taut().args(["venue", "promote"]).arg(&name).output().expect("taut");
+    assert!(promoted.status.success(), "{promoted:?}");
+}
+
+fn start_one(file: &Path, as_standby: bool) -> Process {
+    let mut command = taut();
+    command.args(["venue", "--config"]).arg(file);
+    let mut process = Process::start(command.args(as_standby.then_some("--standby")));
+    let said = if as_standby { "level with the venue" } else { "orders at" };
+    process.stderr_line(said, |line| line.contains(said).then_some(()));
+    process
+}
+
+/// No answer leaves before the copy has its input.
+#[test]
+fn a_standby_with_a_copy_of_the_journal_is_promoted_with_all_that_was_acknowledged() {
+    let world = World::new();
+    let ships = [own_address(), own_address()];
+    let file = |own: usize| {
+        let name = ["a.toml", "b.toml"][own];
+        world.venue_file(name, &copied_journal(&world, own, ships, REPLICATED), INSTRUMENTS)
+    };
+    let files = [file(0), file(1)];
+    let mut venue = start_one(&files[0], false);
+    let mut standby = start_one(&files[1], true);
+    let gateway = world.start_gateway_with("[session]\nrequest_timeout_ms = 2000\n");
+    let strategy = world.start_strategy("first");
+    world.until_orders("orders", 50);
+    for change in 0..kills() {
+        let own = 1 - change as usize % 2;
+        venue.kill();
+        // By itself, or by an operator.
+        if change % 3 == 1 {
+            promote(&world, own);
+        }
+        took_over(&mut standby);
+        world.until_orders(&format!("orders of venue {own}, alone"), 20);
+        venue = std::mem::replace(&mut standby, start_one(&files[1 - own], true));
+        world.until_orders(&format!("orders of venue {own} with its standby"), 20);
+        let status = world.status();
+        let differences = status["position_differences"].as_array().map(Vec::len);
+        assert_eq!(differences, Some(0), "change {change}: {status}");
+    }
+    assert_eq!(world.count("position_differences"), 0);
+    assert!(world.count("fills") > 0, "nothing traded");
+    drop((gateway, strategy));
+}
+
+#[test]
+fn a_venue_that_was_away_while_its_standby_took_its_place_ends() {
+    let (here, there) = (World::new(), World::new());
+    let ships = [own_address(), own_address()];
+    let keys = |own| copied_journal(&here, own, ships, "acknowledge = \"memory\"");
+    let mut venue = start_one(&here.venue_file("a.toml", &keys(0), INSTRUMENTS), false);
+    // Its own addresses: the other one's are taken while that is only stopped.
+    let mut standby = start_one(&there.venue_file("b.toml", &keys(1), INSTRUMENTS), true);
+    signal_process(venue.id(), ProcessSignal::Pause).expect("it is there");
+    promote(&here, 1);
+    took_over(&mut standby);
+    signal_process(venue.id(), ProcessSignal::Continue).expect("it is there");
+    venue.stderr_line("the end", |line| {
+        line.contains("its standby has become the venue").then_some(())
+    });
+    assert_eq!(venue.end().code(), Some(1));
     interrupt(&standby);
     assert_eq!(standby.end().code(), Some(0));
 }

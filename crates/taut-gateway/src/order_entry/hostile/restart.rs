@@ -16,6 +16,7 @@ pub const SETTINGS: Settings = Settings {
     durability: Durability::None,
     on_failure: taut_journal::OnFailure::StopOrders,
     executions_max: 64,
+    marks: false,
 };
 
 fn recover(folder: &Path) -> State {

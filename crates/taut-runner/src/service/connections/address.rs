@@ -3,17 +3,19 @@
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, ToSocketAddrs};
 use std::path::Path;
 
-use taut_gateway::StreamAddress;
+use taut_gateway::{StreamAddress, Through};
 use taut_net::{TlsClientConfig, system_roots};
 use taut_sys::tape::{self, Get, Heard, Put};
 use taut_ws::WsUrl;
 
 use crate::error::RunnerError;
+use crate::service::proxy::ProxyKeys;
 
-/// Where a name is.
+/// Where a name is, or the proxy on the way to it.
 pub struct Found {
     pub first: SocketAddrV4,
     pub others: Vec<SocketAddrV4>,
+    pub through: Option<Through>,
 }
 
 impl Found {
@@ -21,6 +23,7 @@ impl Found {
     pub fn stream(self, url: String) -> StreamAddress {
         let mut at = StreamAddress::new(SocketAddr::V4(self.first), url);
         at.others = self.others.into_iter().map(SocketAddr::V4).collect();
+        at.through = self.through;
         at
     }
 }
@@ -38,22 +41,40 @@ pub fn url_mistake(key: &str, url: &str) -> Option<RunnerError> {
     WsUrl::parse(url).is_err().then(|| RunnerError::setting(key, url, remedy))
 }
 
-/// Looks up where a URL is, or takes the address that it is said to be at.
-pub fn web_socket(
-    key: &str,
-    url: &str,
-    address: Option<SocketAddrV4>,
-    ca: Option<&Path>,
-) -> Result<WebSocketAt, RunnerError> {
-    let Ok(parsed) = WsUrl::parse(url) else {
-        return Err(RunnerError::setting(key, url, "a URL such as wss://HOST/PATH"));
-    };
-    let found = match address {
-        Some(first) => Found { first, others: Vec::new() },
-        None => look_up(key, &format!("{}:{}", parsed.host(), parsed.port()))?,
-    };
-    let tls = if parsed.is_secure() { Some(trust(ca, &[b"http/1.1"])?) } else { None };
-    Ok(WebSocketAt { found, url: url.to_owned(), tls })
+/// The way to a venue's hosts.
+#[derive(Clone, Copy)]
+pub struct Way<'a> {
+    /// Where the host is, in the place of where its name says.
+    pub address: Option<SocketAddrV4>,
+    /// Roots that its certificate is checked by; the system's where none are named.
+    pub ca: Option<&'a Path>,
+    pub proxy: Option<&'a ProxyKeys>,
+}
+
+impl Way<'_> {
+    /// Looks up where `host:port` is, or the proxy; takes the address that it is said to be at.
+    pub fn to(&self, key: &str, host: &str) -> Result<Found, RunnerError> {
+        if let Some(proxy) = self.proxy {
+            let (at, through) = proxy.through(host)?;
+            return Ok(Found { through: Some(through), ..look_up("proxy.url", &at)? });
+        }
+        match self.address {
+            Some(first) => Ok(Found { first, others: Vec::new(), through: None }),
+            None => look_up(key, host),
+        }
+    }
+
+    /// The same for the host of a URL.
+    pub fn web_socket(&self, key: &str, url: &str) -> Result<WebSocketAt, RunnerError> {
+        let Ok(parsed) = WsUrl::parse(url) else {
+            return Err(RunnerError::setting(key, url, "a URL such as wss://HOST/PATH"));
+        };
+        let host = parsed.host();
+        let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
+        let found = self.to(key, &format!("{host}:{}", parsed.port()))?;
+        let tls = if parsed.is_secure() { Some(trust(self.ca, &[b"http/1.1"])?) } else { None };
+        Ok(WebSocketAt { found, url: url.to_owned(), tls })
+    }
 }
 
 /// A name that a part of the venue is found by.
@@ -84,18 +105,18 @@ impl Named {
 
 /// Where `host:port` is: one address at least.
 pub fn addresses_of(key: &str, host: &str) -> Result<Vec<SocketAddrV4>, RunnerError> {
-    let Found { first, others } = look_up(key, host)?;
+    let Found { first, others, .. } = look_up(key, host)?;
     Ok(std::iter::once(first).chain(others).collect())
 }
 
 /// Where `host:port` is.
-pub fn look_up(key: &str, host: &str) -> Result<Found, RunnerError> {
+fn look_up(key: &str, host: &str) -> Result<Found, RunnerError> {
     if tape::is_reading() {
         let get = |from: &mut Get<'_>| get_addresses(from);
         let all = tape::hear(Heard::Place, Vec::new, |_, _| (), get);
         let mut all = all.into_iter();
         let first = all.next().unwrap_or(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0));
-        return Ok(Found { first, others: all.collect() });
+        return Ok(Found { first, others: all.collect(), through: None });
     }
     let found = find(key, host)?;
     let all: Vec<_> = std::iter::once(found.first).chain(found.others.iter().copied()).collect();
@@ -134,7 +155,7 @@ fn find(key: &str, host: &str) -> Result<Found, RunnerError> {
         std::net::SocketAddr::V6(_) => None,
     });
     let first = v4.next().ok_or_else(|| failed(&"it has no IPv4 address"))?;
-    Ok(Found { first, others: v4.collect() })
+    Ok(Found { first, others: v4.collect(), through: None })
 }
 
 /// Whom a client trusts: the file of roots that is named, or the system's.

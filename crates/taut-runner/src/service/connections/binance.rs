@@ -13,7 +13,7 @@ use taut_net::system_roots;
 use taut_oms::Rate;
 use taut_types::{Instrument, Nanos};
 
-use super::address::{Named, Served, WebSocketAt, look_up, trust, url_mistake, web_socket};
+use super::address::{Named, Served, Way, WebSocketAt, trust, url_mistake};
 use super::parts::{
     Connections, MarketData, OrderRoute, channel_silence, channel_silence_mistake, config, refused,
 };
@@ -236,17 +236,22 @@ impl BinanceKeys {
         say("", format!("{rate}, {orders_per_day} a day"));
     }
 
+    fn way<'a>(&'a self, file: &'a GatewayFile) -> Way<'a> {
+        Way { address: self.address, ca: self.ca.as_deref(), proxy: file.proxy.as_ref() }
+    }
+
     /// Orders over the WebSocket API.
     pub(super) fn over_api<F>(
         &self,
         file: &GatewayFile,
         market_data: MarketData<F>,
     ) -> Result<Connections<F, BinanceWs>, RunnerError> {
-        let at = web_socket("binance.api", self.api(), self.address, self.ca.as_deref())?;
+        let at = self.way(file).web_socket("binance.api", self.api())?;
         let route = OrderRoute {
             address: at.found.first,
-            others: at.found.others.clone(),
-            transport: Transport::WebSocket { url: at.url.clone(), tls: at.tls.clone() },
+            others: at.found.others,
+            transport: Transport::WebSocket { url: at.url, tls: at.tls },
+            through: at.found.through,
             sender: comp_id("the gateway's CompID", NAME)?,
             target: comp_id("the venue's CompID", SERVER)?,
             heartbeat_interval: Nanos::from_secs(self.heartbeat_seconds.into()),
@@ -263,8 +268,9 @@ impl BinanceKeys {
         file: &GatewayFile,
         market_data: MarketData<F>,
     ) -> Result<Connections<F, BinanceFix>, RunnerError> {
-        let at = web_socket("binance.api", self.api(), self.address, self.ca.as_deref())?;
-        let found = look_up("binance.fix", &self.fix)?;
+        let way = self.way(file);
+        let at = way.web_socket("binance.api", self.api())?;
+        let found = Way { address: None, ..way }.to("binance.fix", &self.fix)?;
         let name = self.fix.rsplit_once(':').map_or(self.fix.as_str(), |(host, _)| host);
         let transport = match self.fix_tls {
             false => Transport::Plain,
@@ -276,6 +282,7 @@ impl BinanceKeys {
             address: found.first,
             others: found.others,
             transport,
+            through: found.through,
             sender: comp_id("binance.fix_sender_comp_id", &self.fix_sender_comp_id)?,
             target: comp_id("the venue's CompID", FIX_SERVER)?,
             heartbeat_interval: Nanos::from_secs(self.heartbeat_seconds.into()),
@@ -283,7 +290,7 @@ impl BinanceKeys {
         let mut config = config(file, route)?;
         let questions = Transport::WebSocket { url: at.url, tls: at.tls };
         let mut questions = SecondConnection::new(at.found.first, questions);
-        questions.others = at.found.others;
+        (questions.others, questions.through) = (at.found.others, at.found.through);
         config.session.beside = Some(questions);
         let settings = self.settings(file);
         let orders = BinanceFix::new(&config, settings).map_err(|error| refused(&config, error))?;
@@ -425,7 +432,6 @@ impl BinanceKeys {
         let url_of = |path: &str, channels: Vec<String>| {
             format!("{}{path}?streams={}", self.streams(), channels.join("/"))
         };
-        let ca = self.ca.as_deref();
         // Streams of futures are apart by what they have; where they were before, nothing comes.
         let (path, figures) = match self.market {
             BinanceMarket::SpotMarket => ("/stream", None),
@@ -437,8 +443,9 @@ impl BinanceKeys {
         };
         let channels = names.iter().flat_map(|name| symbols.streams_of(name)).collect();
         let url = url_of(path, channels);
-        let stream = web_socket("binance.streams", &url, self.address, ca)?;
-        let snapshot = web_socket("binance.api", self.api(), self.address, ca)?;
+        let way = self.way(file);
+        let stream = way.web_socket("binance.streams", &url)?;
+        let snapshot = way.web_socket("binance.api", self.api())?;
         let encoding = match self.encoding {
             BinanceEncoding::Json => Encoding::Json,
             BinanceEncoding::Sbe => Encoding::Sbe,

@@ -13,7 +13,7 @@ use taut_net::TlsClientConfig;
 use taut_oms::Rate;
 use taut_types::{Instrument, InstrumentError, Nanos};
 
-use super::address::{Named, Served, WebSocketAt, look_up, trust, url_mistake, web_socket};
+use super::address::{Found, Named, Served, Way, WebSocketAt, trust, url_mistake};
 use super::parts::{
     Connections, MarketData, OrderRoute, channel_silence, channel_silence_mistake, config, refused,
 };
@@ -150,11 +150,12 @@ impl DeribitKeys {
         file: &GatewayFile,
         market_data: MarketData<F>,
     ) -> Result<Connections<F, DeribitJson>, RunnerError> {
-        let at = self.web_socket()?;
+        let at = self.web_socket(file)?;
         let route = OrderRoute {
             address: at.found.first,
-            others: at.found.others.clone(),
-            transport: Transport::WebSocket { url: at.url.clone(), tls: at.tls.clone() },
+            others: at.found.others,
+            transport: Transport::WebSocket { url: at.url, tls: at.tls },
+            through: at.found.through,
             sender: self.sender()?,
             target: server()?,
             heartbeat_interval: Nanos::from_secs(self.heartbeat_seconds.into()),
@@ -171,7 +172,7 @@ impl DeribitKeys {
         file: &GatewayFile,
         market_data: MarketData<F>,
     ) -> Result<Connections<F, DeribitFix>, RunnerError> {
-        let found = look_up("deribit.fix", &self.fix)?;
+        let found = self.fix_at(file)?;
         let name = self.fix.rsplit_once(':').map_or(self.fix.as_str(), |(host, _)| host);
         let transport = match self.fix_trust()? {
             None => Transport::Plain,
@@ -181,6 +182,7 @@ impl DeribitKeys {
             address: found.first,
             others: found.others,
             transport,
+            through: found.through,
             sender: self.sender()?,
             target: server()?,
             heartbeat_interval: Nanos::from_secs(self.heartbeat_seconds.into()),
@@ -226,8 +228,16 @@ impl DeribitKeys {
         stream.into_iter().chain(orders).collect()
     }
 
-    fn web_socket(&self) -> Result<WebSocketAt, RunnerError> {
-        web_socket("deribit.url", &self.url, self.address, self.ca.as_deref())
+    fn way<'a>(&'a self, file: &'a GatewayFile) -> Way<'a> {
+        Way { address: self.address, ca: self.ca.as_deref(), proxy: file.proxy.as_ref() }
+    }
+
+    fn web_socket(&self, file: &GatewayFile) -> Result<WebSocketAt, RunnerError> {
+        self.way(file).web_socket("deribit.url", &self.url)
+    }
+
+    fn fix_at(&self, file: &GatewayFile) -> Result<Found, RunnerError> {
+        Way { address: None, ..self.way(file) }.to("deribit.fix", &self.fix)
     }
 
     /// Market data over WebSocket.
@@ -237,7 +247,7 @@ impl DeribitKeys {
         instruments: &[Instrument],
         now: Nanos,
     ) -> Result<MarketData<DeribitFeed>, RunnerError> {
-        let (names, at) = (names(file), self.web_socket()?);
+        let (names, at) = (names(file), self.web_socket(file)?);
         let key = match file.session.settings()?.credentials {
             Some(Credentials::Deribit { client_id, secret })
                 if self.interval == DeribitInterval::Raw =>
@@ -270,7 +280,7 @@ impl DeribitKeys {
         instruments: &[Instrument],
         now: Nanos,
     ) -> Result<MarketData<DeribitFixFeed>, RunnerError> {
-        let found = look_up("deribit.fix", &self.fix)?;
+        let found = self.fix_at(file)?;
         let credentials = file.session.settings()?.credentials.ok_or_else(|| {
             let text = "[session.credentials]: market data over FIX need a key".to_owned();
             RunnerError::Settings(text)

@@ -9,7 +9,7 @@ use taut_market_data::{ChainConfig, NamedInstrument};
 use taut_oms::Rate;
 use taut_types::{Instrument, Nanos};
 
-use super::address::{Found, Named, Served, look_up, trust, url_mistake, web_socket};
+use super::address::{Named, Served, Way, trust, url_mistake};
 use super::parts::{
     Connections, MarketData, OrderRoute, channel_silence, channel_silence_mistake, config, refused,
 };
@@ -123,17 +123,23 @@ impl OkxKeys {
         Some((if has_port { host.to_owned() } else { format!("{host}:{port}") }, is_tls))
     }
 
+    fn way<'a>(&'a self, file: &'a GatewayFile) -> Way<'a> {
+        Way { address: self.address, ca: self.ca.as_deref(), proxy: file.proxy.as_ref() }
+    }
+
     /// Orders over the private WebSocket, questions over HTTP.
     pub(super) fn over_web<F>(
         &self,
         file: &GatewayFile,
         market_data: MarketData<F>,
     ) -> Result<Connections<F, OkxWs>, RunnerError> {
-        let at = web_socket("okx.private", &self.private, self.address, self.ca.as_deref())?;
+        let way = self.way(file);
+        let at = way.web_socket("okx.private", &self.private)?;
         let route = OrderRoute {
             address: at.found.first,
             others: at.found.others,
             transport: Transport::WebSocket { url: at.url, tls: at.tls },
+            through: at.found.through,
             sender: comp_id("the gateway's CompID", NAME)?,
             target: comp_id("the venue's CompID", SERVER)?,
             heartbeat_interval: Nanos::from_secs(self.heartbeat_seconds.into()),
@@ -141,17 +147,14 @@ impl OkxKeys {
         let remedy = "https://HOST or http://HOST:PORT";
         let (host, is_tls) =
             self.api_host().ok_or_else(|| RunnerError::setting("okx.api", &self.api, remedy))?;
-        let found = match self.address {
-            Some(first) => Found { first, others: Vec::new() },
-            None => look_up("okx.api", &host)?,
-        };
+        let found = way.to("okx.api", &host)?;
         let name = host.rsplit_once(':').map_or(host.as_str(), |(name, _)| name).to_owned();
         let tls = match is_tls {
             true => Some((trust(self.ca.as_deref(), &[b"http/1.1"])?, name)),
             false => None,
         };
         let mut questions = SecondConnection::new(found.first, Transport::Http { tls });
-        questions.others = found.others;
+        (questions.others, questions.through) = (found.others, found.through);
         let mut config = config(file, route)?;
         config.session.beside = Some(questions);
         let settings = self.settings(file)?;
@@ -182,7 +185,7 @@ impl OkxKeys {
         now: Nanos,
     ) -> Result<MarketData<OkxFeed>, RunnerError> {
         let names = names(file);
-        let at = web_socket("okx.public", &self.public, self.address, self.ca.as_deref())?;
+        let at = self.way(file).web_socket("okx.public", &self.public)?;
         let named: Vec<_> = names
             .iter()
             .zip(instruments)

@@ -48,6 +48,7 @@ pub fn connections(
         address: venue.orders,
         others: Vec::new(),
         transport: Transport::Plain,
+        through: None,
         sender: comp_id("venue.sender_comp_id", &venue.sender_comp_id)?,
         target: comp_id("venue.target_comp_id", &venue.target_comp_id)?,
         heartbeat_interval: Nanos::from_secs(venue.heartbeat_seconds.into()),

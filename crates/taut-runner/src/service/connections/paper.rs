@@ -49,6 +49,7 @@ pub fn connections<F>(
         address,
         others: Vec::new(),
         transport: Transport::Plain,
+        through: None,
         sender: comp_id("name", "GATEWAY")?,
         target: comp_id("name", "PAPER")?,
         heartbeat_interval: HEARTBEAT,

@@ -5,7 +5,7 @@ use std::net::SocketAddrV4;
 use taut_fix::CompId;
 use taut_gateway::{
     AnyOrders, FeedInput, FeedSockets, GatewayConfig, GatewayError, OrderHandler, SessionSettings,
-    Transport,
+    Through, Transport,
 };
 use taut_market_data::AnyFeed;
 use taut_sys::Wait;
@@ -58,6 +58,7 @@ pub struct OrderRoute {
     /// Tried after it, before those of the file.
     pub others: Vec<SocketAddrV4>,
     pub transport: Transport,
+    pub through: Option<Through>,
     pub sender: CompId,
     pub target: CompId,
     pub heartbeat_interval: Nanos,
@@ -71,6 +72,7 @@ pub fn config(file: &GatewayFile, route: OrderRoute) -> Result<GatewayConfig, Ru
     let session = SessionSettings {
         store: session.store.or_else(beside_journal),
         transport: route.transport,
+        through: route.through,
         backups,
         ..session
     };

@@ -17,6 +17,7 @@ use crate::service::journal::JournalKeys;
 use crate::service::limits::{AccountSettings, GatewayRisk, SymbolRule, UserSettings};
 use crate::service::member_copies::MemberCopyKeys;
 use crate::service::okx::OkxKeys;
+use crate::service::proxy::ProxyKeys;
 use crate::service::record::RecordKeys;
 use crate::service::recordings::RecordingSettings;
 use crate::service::subscribe_rule::SubscribeRule;
@@ -102,6 +103,7 @@ fn every_key_of_a_gateways_file_is_explained() {
     check::<DeribitKeys>(&help, "deribit");
     check::<BinanceKeys>(&help, "binance");
     check::<OkxKeys>(&help, "okx");
+    check::<ProxyKeys>(&help, "proxy");
     check::<FeedBackupKeys>(&help, "feed_backup");
     // An instrument's weight is a venue's alone.
     let all = [GATEWAY_SAMPLE, VENUE_SAMPLE];

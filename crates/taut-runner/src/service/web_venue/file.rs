@@ -308,6 +308,10 @@ where
                         VenueRequest::Resume { symbol } => {
                             return self.set_halted(&mut venue, now, &symbol, false);
                         }
+                        VenueRequest::Promote => {
+                            let text = "a venue that speaks as another has no standby";
+                            return VenueReply::Failed { text: text.to_owned() };
+                        }
                         VenueRequest::Kill { .. }
                         | VenueRequest::Allow { .. }
                         | VenueRequest::Phase { .. }
