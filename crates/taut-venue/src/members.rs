@@ -4,6 +4,7 @@
 //! client all the same. What is decided here depends on the inputs and their times alone: executed
 //! once more, they give the same answers.
 
+mod amounts;
 mod image;
 mod protection;
 mod throttle;
@@ -15,6 +16,7 @@ use crate::entry::Refusal;
 use crate::identity::ClientId;
 use crate::listing::Listings;
 use crate::reports::ord_rej_reason;
+use amounts::{is_more, is_worth_more};
 use protection::Guard;
 pub use protection::Protection;
 use throttle::Throttle;
@@ -290,39 +292,5 @@ fn unlisted(comp_id: CompId) -> Known {
         throttle: Throttle::new(None),
         guard: Guard::default(),
         is_killed: true,
-    }
-}
-
-/// Ten to this power; what nothing reaches where it does not fit.
-fn scale(decimals: u8) -> i128 {
-    10_i128.checked_pow(decimals.into()).unwrap_or(i128::MAX)
-}
-
-fn is_more(qty: Qty, max: Qty) -> bool {
-    let scaled = |of: Qty, by: Qty| i128::from(of.mantissa).saturating_mul(scale(by.decimals));
-    scaled(qty, max) > scaled(max, qty)
-}
-
-fn is_worth_more(price: Price, qty: Qty, max: Price) -> bool {
-    let worth = i128::from(price.0).saturating_mul(i128::from(qty.mantissa));
-    worth > i128::from(max.0).saturating_mul(scale(qty.decimals))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn qty(text: &str) -> Qty {
-        Qty::parse(text.as_bytes()).expect("a quantity")
-    }
-
-    #[test]
-    fn quantities_and_worths_of_different_decimals_are_compared_exactly() {
-        assert!(!is_more(qty("1.5"), qty("1.50")) && is_more(qty("1.51"), qty("1.5")));
-        assert!(is_more(qty("10"), qty("9.99999999")) && !is_more(qty("0.1"), qty("1")));
-        let price = |text: &str| Price::parse(text.as_bytes()).expect("a price");
-        assert!(!is_worth_more(price("100.5"), qty("2"), price("201")));
-        assert!(is_worth_more(price("100.51"), qty("2"), price("201")));
-        assert!(is_worth_more(price("9000000000"), Qty::whole(i64::MAX), price("1")));
     }
 }

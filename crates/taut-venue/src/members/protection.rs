@@ -2,6 +2,8 @@
 
 use taut_types::{Instrument, Lots, Nanos, Qty};
 
+use super::amounts::is_more;
+
 /// When a member's orders of an instrument are cancelled by the venue: where fills of those that
 /// rest come to this quantity within this time of the first of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +56,7 @@ impl Guard {
         }
         window.lots = window.lots.saturating_add(lots.0);
         let filled = of.qty(Lots(window.lots)).unwrap_or(Qty::whole(i64::MAX));
-        let is_too_much = !super::is_more(quantity, filled);
+        let is_too_much = !is_more(quantity, filled);
         if is_too_much {
             window.lots = 0;
         }
