@@ -127,7 +127,7 @@ pub use venue_control::{
 };
 pub(crate) use venue_journal::KeeperThread;
 pub use venue_journal::{VenueAcknowledge, VenueJournalKeys};
-pub use venue_members::MemberKeys;
+pub use venue_members::{MemberKeys, ProtectionKeys};
 pub use venue_phases::{BandKeys, ScheduleKeys, TimeOfDay};
 pub use venue_standby::stand_by_venue;
 pub(crate) use venue_standby::when_free;

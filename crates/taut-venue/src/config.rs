@@ -11,7 +11,7 @@ use taut_types::{Instrument, InstrumentId, Nanos, Price};
 use crate::bands::PriceBands;
 use crate::error::VenueError;
 use crate::lines::FeedLoss;
-use crate::members::{Member, ORDERS_PER_SECOND_MAX};
+use crate::members::{Member, ORDERS_PER_SECOND_MAX, Protection};
 use crate::phases::{DAY, ScheduledPhase};
 
 /// Sources of an observer, unless it is told otherwise.
@@ -185,6 +185,10 @@ impl VenueConfig {
             if member.orders_per_second_max.is_some_and(|it| it == 0 || it > ORDERS_PER_SECOND_MAX)
             {
                 return refuse("members: orders_per_second_max", "1 to 1000000");
+            }
+            let is_none = |it: Protection| it.quantity.mantissa <= 0 || it.within <= Nanos::ZERO;
+            if member.protection.is_some_and(is_none) {
+                return refuse("members: protection", "more than zero, within more than zero");
             }
         }
         Ok(())

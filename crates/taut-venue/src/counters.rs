@@ -64,6 +64,8 @@ pub struct VenueCounters {
     pub cancels_on_disconnect: u64,
     /// Orders that were cancelled because the operator stopped their member.
     pub cancels_by_operator: u64,
+    /// Orders that were cancelled because too much of their member's had traded.
+    pub cancels_by_protection: u64,
     /// Trades that the operator took back.
     pub busts: u64,
     /// Fills of clients' orders.

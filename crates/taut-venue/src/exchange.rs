@@ -44,6 +44,8 @@ use crate::reports::{Reporter, no_order_id, ord_rej_reason};
 const EVENT_CAPACITY: usize = 4_096;
 /// Commands of one input that need no further memory.
 const EXECUTED_CAPACITY: usize = 64;
+/// Members that one command may overrun without further memory.
+const OVERRUN_CAPACITY: usize = 128;
 /// Whose the flow's orders are.
 pub const FLOW: u32 = 0;
 
@@ -66,6 +68,8 @@ pub struct Exchange {
     sequenced: Option<Now>,
     pub(crate) orders: ClientOrders,
     pub(crate) members: Members,
+    /// Clients whose orders of an instrument are to be cancelled: too much of them has traded.
+    overrun: Vec<(ClientId, usize)>,
     /// What the configuration says, while the inputs of a journal are executed.
     configured: Option<Configured>,
     schedule: Schedule,
@@ -107,6 +111,7 @@ impl Exchange {
         listings.set_bands(&config.bands);
         let mut exchange = Self {
             members: Members::new(&config.members, &listings),
+            overrun: Vec::with_capacity(OVERRUN_CAPACITY),
             configured: None,
             schedule: Schedule::new(&config.schedule, &listings),
             phases_due: Nanos::ZERO,
@@ -389,6 +394,7 @@ impl Exchange {
         if let Err(error) = told {
             self.failure.get_or_insert(error);
         }
+        self.protect(now, clients);
     }
 
     /// As [`execute`](Self::execute), for the input's end.
@@ -408,6 +414,7 @@ impl Exchange {
         let now = self.run(now, place, command, self.events.len(), clients);
         let replaced = self.publisher.take_replacement();
         self.executed.push(Executed { now, place, end: self.events.len(), replaced });
+        self.protect(now, clients);
     }
 
     /// Runs a command, whose events begin there, and writes its reports; the time that they have.
@@ -440,6 +447,8 @@ impl Exchange {
                     taker_owner,
                     maker_remaining,
                     taker_remaining,
+                    taker_rested,
+                    lots,
                     ..
                 } => {
                     // Once more they are another flow's orders: the one before this one's.
@@ -449,6 +458,12 @@ impl Exchange {
                     }
                     self.counters.fills +=
                         u64::from(maker_owner != FLOW) + u64::from(taker_owner != FLOW);
+                    let rested = [maker_owner, if taker_rested { taker_owner } else { FLOW }];
+                    for client in rested.into_iter().filter_map(ClientId::of_owner) {
+                        if self.members.fill(client, place, &of.instrument, lots, now.utc) {
+                            self.overrun.push((client, place));
+                        }
+                    }
                 }
                 Event::Phase { phase } => phase_now = Some(phase),
                 _ => {}

@@ -12,6 +12,11 @@ pub struct SessionId {
 pub struct ClientId(pub usize);
 
 impl ClientId {
+    /// Whose orders have this owner; nothing where that is the flow.
+    pub fn of_owner(owner: u32) -> Option<Self> {
+        owner.checked_sub(1).map(|client| Self(client as usize))
+    }
+
     /// Whose the engine says its orders are; 0 is the flow.
     pub fn owner(self) -> u32 {
         u32::try_from(self.0 + 1).unwrap_or(u32::MAX)

@@ -81,7 +81,7 @@ pub use journal::{
     JournalSettings, Recovered, Replication, ShipError, Shipment, VenueJournal, Whereabouts,
 };
 pub use lines::FeedLoss;
-pub use members::{Member, MemberState};
+pub use members::{Member, MemberState, Protection};
 pub use observer::{FIRST_DOOR_ORDER, FIRST_DOOR_OWNER, Observer};
 pub use orders::SESSIONS_MAX;
 pub use pacing::{Flow, Speed};

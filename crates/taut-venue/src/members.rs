@@ -4,7 +4,9 @@
 //! client all the same. What is decided here depends on the inputs and their times alone: executed
 //! once more, they give the same answers.
 
+mod amounts;
 mod image;
+mod protection;
 mod throttle;
 
 use taut_fix::CompId;
@@ -14,6 +16,9 @@ use crate::entry::Refusal;
 use crate::identity::ClientId;
 use crate::listing::Listings;
 use crate::reports::ord_rej_reason;
+use amounts::{is_more, is_worth_more};
+use protection::Guard;
+pub use protection::Protection;
 use throttle::Throttle;
 
 /// Orders and replacements of a member in a second, at the most.
@@ -37,6 +42,8 @@ pub struct Member {
     /// Price times quantity of an order. A market order counts at the best price of the other side,
     /// or at the last trade's where there is none.
     pub notional_max: Option<Price>,
+    /// When its orders of an instrument are cancelled by the venue.
+    pub protection: Option<Protection>,
 }
 
 impl Member {
@@ -50,6 +57,7 @@ impl Member {
             open_orders_max: None,
             quantity_max: None,
             notional_max: None,
+            protection: None,
         }
     }
 }
@@ -93,6 +101,7 @@ struct Known {
     quantity_max: Option<Qty>,
     notional_max: Option<Price>,
     throttle: Throttle,
+    guard: Guard,
     is_killed: bool,
 }
 
@@ -119,6 +128,7 @@ impl Members {
                 quantity_max: member.quantity_max,
                 notional_max: member.notional_max,
                 throttle: Throttle::new(member.orders_per_second_max),
+                guard: Guard::new(member.protection, listings.all().len()),
                 is_killed: false,
             }
         };
@@ -132,6 +142,7 @@ impl Members {
                 Some(known) => {
                     known.is_killed = was.is_killed;
                     known.throttle.take_over(&was.throttle);
+                    known.guard.windows.clone_from(&was.guard.windows);
                 }
                 None if was.is_killed || !was.is_listed => {
                     self.all.push(Known { is_killed: was.is_killed, ..unlisted(was.comp_id) });
@@ -210,6 +221,22 @@ impl Members {
         })
     }
 
+    /// An order of a client that rested has traded: whether its orders of the instrument are to be
+    /// cancelled.
+    #[inline]
+    pub fn fill(
+        &mut self,
+        client: ClientId,
+        place: usize,
+        of: &Instrument,
+        lots: Lots,
+        utc: Nanos,
+    ) -> bool {
+        let at = self.of_clients.get(client.0).copied().flatten();
+        let known = at.and_then(|at| self.all.get_mut(at));
+        known.is_some_and(|known| known.guard.fill(place, of, lots, utc))
+    }
+
     /// Whether a client has limits that its orders are held against.
     #[inline]
     pub fn has_limits(&self, client: ClientId) -> bool {
@@ -263,40 +290,7 @@ fn unlisted(comp_id: CompId) -> Known {
         quantity_max: None,
         notional_max: None,
         throttle: Throttle::new(None),
+        guard: Guard::default(),
         is_killed: true,
-    }
-}
-
-/// Ten to this power; what nothing reaches where it does not fit.
-fn scale(decimals: u8) -> i128 {
-    10_i128.checked_pow(decimals.into()).unwrap_or(i128::MAX)
-}
-
-fn is_more(qty: Qty, max: Qty) -> bool {
-    let scaled = |of: Qty, by: Qty| i128::from(of.mantissa).saturating_mul(scale(by.decimals));
-    scaled(qty, max) > scaled(max, qty)
-}
-
-fn is_worth_more(price: Price, qty: Qty, max: Price) -> bool {
-    let worth = i128::from(price.0).saturating_mul(i128::from(qty.mantissa));
-    worth > i128::from(max.0).saturating_mul(scale(qty.decimals))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn qty(text: &str) -> Qty {
-        Qty::parse(text.as_bytes()).expect("a quantity")
-    }
-
-    #[test]
-    fn quantities_and_worths_of_different_decimals_are_compared_exactly() {
-        assert!(!is_more(qty("1.5"), qty("1.50")) && is_more(qty("1.51"), qty("1.5")));
-        assert!(is_more(qty("10"), qty("9.99999999")) && !is_more(qty("0.1"), qty("1")));
-        let price = |text: &str| Price::parse(text.as_bytes()).expect("a price");
-        assert!(!is_worth_more(price("100.5"), qty("2"), price("201")));
-        assert!(is_worth_more(price("100.51"), qty("2"), price("201")));
-        assert!(is_worth_more(price("9000000000"), Qty::whole(i64::MAX), price("1")));
     }
 }

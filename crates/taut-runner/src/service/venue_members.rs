@@ -1,8 +1,8 @@
 //! `[[members]]` of a venue's file: who may trade there, what, and how much.
 
 use serde::{Deserialize, Serialize};
-use taut_types::{Instrument, Price, Qty};
-use taut_venue::Member;
+use taut_types::{Instrument, Nanos, Price, Qty};
+use taut_venue::{Member, Protection};
 
 use crate::mistakes::Mistake;
 use crate::service::pattern::instruments_meant;
@@ -28,6 +28,18 @@ pub struct MemberKeys {
     pub max_quantity: Option<String>,
     /// Price times quantity of an order: a decimal in quotes.
     pub max_notional: Option<String>,
+    /// When the venue cancels its orders of an instrument.
+    pub protection: Option<ProtectionKeys>,
+}
+
+/// Market-maker protection, in plain values.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProtectionKeys {
+    /// How much of its orders that rest may trade: a decimal in quotes.
+    pub quantity: String,
+    /// Within so many milliseconds of the first fill.
+    pub within_ms: u32,
 }
 
 impl MemberKeys {
@@ -59,11 +71,19 @@ impl MemberKeys {
         };
         let quantity_max = decimal("max_quantity", self.max_quantity.as_ref());
         let notional = decimal("max_notional", self.max_notional.as_ref());
+        let quantity =
+            decimal("protection.quantity", self.protection.as_ref().map(|it| &it.quantity));
         let notional_max = notional.and_then(|it| it.with_decimals(9)).map(|it| Price(it.mantissa));
         if notional.is_some() && notional_max.is_none() {
             let remedy = "at most 9000000000, with at most nine decimals";
             let text = self.max_notional.clone().unwrap_or_default();
             mistakes.push(Mistake::new(&key("max_notional"), text, remedy));
+        }
+        let within_ms = self.protection.as_ref().map_or(1, |it| it.within_ms);
+        let within = Nanos::from_millis(i64::from(within_ms));
+        let protection = quantity.map(|quantity| Protection { quantity, within });
+        if within_ms == 0 {
+            mistakes.push(Mistake::new(&key("protection.within_ms"), 0, "more than 0"));
         }
         Some(Member {
             instruments,
@@ -71,6 +91,7 @@ impl MemberKeys {
             open_orders_max: self.max_open_orders,
             quantity_max,
             notional_max,
+            protection,
             ..Member::new(comp_id)
         })
     }
@@ -112,7 +133,8 @@ mod tests {
         };
         let (read_as, wrong) = read(
             "comp_id = \"A\"\ninstruments = [\"TA.*\"]\nmax_orders_per_second = 9\n\
-             max_open_orders = 3\nmax_quantity = \"0.5\"\nmax_notional = \"1000.25\"",
+             max_open_orders = 3\nmax_quantity = \"0.5\"\nmax_notional = \"1000.25\"\n\
+             protection = { quantity = \"20\", within_ms = 500 }",
         );
         assert_eq!(wrong, "");
         let [member] = &read_as[..] else { panic!("{read_as:?}") };
@@ -120,12 +142,18 @@ mod tests {
         assert_eq!((member.orders_per_second_max, member.open_orders_max), (Some(9), Some(3)));
         assert_eq!(member.quantity_max, Some(Qty { mantissa: 5, decimals: 1 }));
         assert_eq!(member.notional_max, Some(Price(1_000_250_000_000)));
+        let (quantity, within) = (Qty::whole(20), Nanos::from_millis(500));
+        assert_eq!(member.protection, Some(Protection { quantity, within }));
         for (text, words) in [
             ("comp_id = \"\"", "members[0].comp_id"),
             ("comp_id = \"A\"\ninstruments = [\"X\"]", "names of instruments of this venue"),
             ("comp_id = \"A\"\ninstruments = [\"(\"]", "members[0].instruments[0]"),
             ("comp_id = \"A\"\nmax_orders_per_second = 0", "1 to 1000000"),
             ("comp_id = \"A\"\nmax_quantity = \"-1\"", "members[0].max_quantity"),
+            (
+                "comp_id = \"A\"\nprotection = { quantity = \"x\", within_ms = 0 }",
+                "members[0].protection.within_ms",
+            ),
             ("comp_id = \"A\"\nmax_notional = \"99999999999\"", "at most 9000000000"),
         ] {
             let (_, wrong) = read(text);

@@ -13,7 +13,9 @@ use crate::identity::ClientId;
 use crate::journal::Input;
 use crate::members::Asked;
 
-/// Text (58) of the reports of orders that a kill switch cancels.
+/// Text (58) of the reports of orders that market-maker protection cancels.
+const PROTECTED: &str = "cancelled by the venue: market maker protection";
+/// Those of orders that a kill switch cancels.
 const KILLED: &str = "cancelled by the venue: kill switch";
 
 impl Exchange {
@@ -64,6 +66,28 @@ impl Exchange {
             }),
         };
         self.listings.all()[place].instrument.price(half_ticks?).ok()
+    }
+
+    /// Cancels the orders of members that too much of them has traded, behind the command that did
+    /// it.
+    #[inline]
+    pub(super) fn protect(&mut self, now: Now, out: &mut ClientIo<'_, impl Kernel>) {
+        if !self.overrun.is_empty() {
+            self.protect_each(now, out);
+        }
+    }
+
+    #[cold]
+    fn protect_each(&mut self, now: Now, out: &mut ClientIo<'_, impl Kernel>) {
+        while let Some((client, place)) = self.overrun.pop() {
+            self.reporter.reason = PROTECTED;
+            let orders = self.orders.open_orders(client);
+            for (order_id, _) in orders.into_iter().filter(|(_, of)| *of == place) {
+                self.counters.cancels_by_protection += 1;
+                self.execute(now, place, &Command::Cancel { order_id }, out);
+            }
+            self.reporter.reason = "";
+        }
     }
 
     /// Stops a member, whose orders are cancelled and who enters none, or has it trade again;

@@ -3,6 +3,7 @@
 use taut_fix::CompId;
 use taut_types::{Nanos, Price, Qty};
 
+use super::protection::{Guard, Protection, Window};
 use super::throttle::Throttle;
 use super::{Known, Members};
 use crate::journal::{Put, Take};
@@ -26,6 +27,17 @@ impl Members {
             put.option(known.notional_max.as_ref(), |put, max| put.i64(max.0));
             put.option(known.throttle.rate.as_ref(), |put, rate| put.u32(*rate));
             put.i64(known.throttle.paid_until.0);
+            put.option(known.guard.protection.as_ref(), |put, protection| {
+                put.i64(protection.quantity.mantissa);
+                put.u8(protection.quantity.decimals);
+                put.i64(protection.within.0);
+            });
+            put.count(known.guard.windows.len());
+            for window in &known.guard.windows {
+                put.u32(window.place);
+                put.i64(window.since.0);
+                put.i64(window.lots);
+            }
             put.u8(u8::from(known.is_killed));
         }
     }
@@ -47,6 +59,12 @@ fn known(take: &mut Take<'_>) -> Option<Known> {
     let notional_max = take.option(|take| take.i64().map(Price))?;
     let rate = take.option(Take::u32)?;
     let throttle = Throttle { rate, paid_until: Nanos(take.i64()?) };
+    let protection = take.option(|take| {
+        let quantity = Qty { mantissa: take.i64()?, decimals: take.u8()? };
+        Some(Protection { quantity, within: Nanos(take.i64()?) })
+    })?;
+    let windows = (0..take.count()?).map(|_| window(take)).collect::<Option<_>>()?;
+    let guard = Guard { protection, windows };
     let is_killed = take.flag()?;
     Some(Known {
         comp_id,
@@ -56,6 +74,11 @@ fn known(take: &mut Take<'_>) -> Option<Known> {
         quantity_max,
         notional_max,
         throttle,
+        guard,
         is_killed,
     })
+}
+
+fn window(take: &mut Take<'_>) -> Option<Window> {
+    Some(Window { place: take.u32()?, since: Nanos(take.i64()?), lots: take.i64()? })
 }

@@ -6,7 +6,7 @@ use taut_types::{InstrumentId, Nanos, Price, Qty, Side};
 
 use crate::tests::client::{Answer, Client, cancel, limit, market};
 use crate::tests::rig::{Rig, config, instrument};
-use crate::{Flow, Member, MemberState, Now, VenueConfig, VenueError};
+use crate::{Flow, Member, MemberState, Now, Protection, VenueConfig, VenueError};
 
 fn comp_id(name: &str) -> CompId {
     CompId::new(name.as_bytes()).expect("a name")
@@ -232,4 +232,52 @@ fn members_that_cannot_be_are_refused() {
     assert!(check(vec![none]).contains("orders_per_second_max"));
     let other = Member { instruments: Some(vec![InstrumentId(77)]), ..member("A") };
     assert!(check(vec![other]).contains("traded here"));
+}
+
+#[test]
+fn a_member_that_trades_too_much_at_once_has_its_orders_cancelled() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let start = Now { mono: Nanos::from_secs(1_000), utc: crate::tests::rig::UTC };
+    let protection = Some(Protection { quantity: Qty::whole(5), within: Nanos::from_secs(1) });
+    let members = vec![Member { protection, ..member("MAKER") }, member("TAKER")];
+    let lasting = VenueConfig { cancel_on_disconnect: false, ..with(members) };
+    let (mut rig, _) = Rig::journaled(&lasting, Flow::None, folder.path(), start);
+    let log_on = |rig: &mut Rig, name| {
+        let mut client = Client::resume(rig.orders_at, Client::session(name, false), rig.now);
+        rig.advance(Nanos::from_millis(2));
+        rig.until(&mut client, Client::is_logged_on);
+        client
+    };
+    let (mut maker, mut taker) = (log_on(&mut rig, "MAKER"), log_on(&mut rig, "TAKER"));
+    for id in 1..=4 {
+        let quote = limit(id, Side::Sell, 3, &format!("10{id}.00"));
+        assert_eq!(order(&mut rig, &mut maker, &quote), taken());
+    }
+    let take = |rig: &mut Rig, taker: &mut Client, id| {
+        assert_eq!(order(rig, taker, &limit(id, Side::Buy, 3, "104.00")), taken());
+    };
+    take(&mut rig, &mut taker, 1);
+    rig.advance(Nanos::from_secs(1));
+    // The window of the first is over.
+    take(&mut rig, &mut taker, 2);
+    assert_eq!(rig.venue.book().order_count(), 2);
+    let now = rig.now;
+    let sessions = [maker.break_off(now), taker.break_off(now)];
+    drop(rig);
+    // Three of five are counted behind a restart, too.
+    let (mut rig, recovered) = Rig::journaled(&lasting, Flow::None, folder.path(), now);
+    assert_eq!(recovered.open_orders, 2);
+    let [mut maker, mut taker] = sessions.map(|session| {
+        let mut client = Client::resume(rig.orders_at, session, rig.now);
+        rig.advance(Nanos::from_millis(2));
+        rig.until(&mut client, Client::is_logged_on);
+        client
+    });
+    take(&mut rig, &mut taker, 3);
+    let protected = "cancelled by the venue: market maker protection";
+    rig.until(&mut maker, |client| client.texts.iter().any(|text| text == protected));
+    assert_eq!(rig.venue.counters().cancels_by_protection, 1);
+    assert_eq!(rig.venue.book().order_count(), 0);
+    // It may quote again at once.
+    assert_eq!(order(&mut rig, &mut maker, &limit(5, Side::Sell, 3, "104.00")), taken());
 }
