@@ -6,7 +6,7 @@
 //! | refused | Rejected (8) | Rejected (8) |
 //! | trade, for taker and maker | Trade (F) | PartiallyFilled (1), Filled (2) |
 //! | replaced | Replaced (5) with OrigClOrdID (41) | New (0), PartiallyFilled (1) |
-//! | a trade is taken back | TradeCancel (H), ExecRefID | as it is; Canceled if it was filled |
+//! | a trade is taken back | TradeCancel (H) with ExecRefID (19) | Canceled (4) if it was filled |
 //! | cancelled on request | Canceled (4), with OrigClOrdID (41) if by itself | Canceled (4) |
 //! | what is left may not rest | Expired (C) | Expired (C) |
 //! | a status request | OrderStatus (I), ExecID (17) 0 | as it is; Rejected (8) if unknown |
