@@ -8,7 +8,7 @@ use serde_json::Value;
 const EQUATIONS: [(&str, &[&str]); 5] = [
     ("published", &["ticks", "recovered", "lost"]),
     ("orders", &["acks", "order_rejects"]),
-    ("cancel_requests", &["cancels", "cancel_rejects"]),
+    ("cancel_requests", &["cancels", "cancel_rejects", "cancels_lost"]),
     ("lost", &[]),
     ("unanswered", &[]),
 ];

@@ -12,7 +12,7 @@ use crate::outcome::{Outcome, count};
 use crate::support::{Demo, TAUT};
 use keys::Keys;
 
-const KEYS: [&str; 23] = [
+const KEYS: [&str; 24] = [
     "mode",
     "seconds",
     "published",
@@ -27,6 +27,7 @@ const KEYS: [&str; 23] = [
     "cancel_requests",
     "cancels",
     "cancel_rejects",
+    "cancels_lost",
     "unanswered",
     "tick_to_trade_ns",
     "tick_to_send_ns",

@@ -42,9 +42,20 @@ pub(super) fn start(
 ) -> Receiver<Copied> {
     let (tell, told) = channel();
     thread::spawn(move || {
-        let (is_promoted, begun, heard_at) = (false, false, monotonic());
-        let mut copying =
-            Copying { from, own, copy, control, promote_after, heard_at, is_promoted, begun, tell };
+        let (is_promoted, begun, is_waited_for) = (false, false, false);
+        let heard_at = monotonic();
+        let mut copying = Copying {
+            from,
+            own,
+            copy,
+            control,
+            promote_after,
+            heard_at,
+            is_promoted,
+            begun,
+            is_waited_for,
+            tell,
+        };
         match copying.run() {
             // Nobody listens any more at the end.
             Ok(()) => {
@@ -71,6 +82,8 @@ struct Copying {
     is_promoted: bool,
     /// Something was copied: this standby may be promoted.
     begun: bool,
+    /// It was told that the venue waits for this copy.
+    is_waited_for: bool,
     tell: Sender<Copied>,
 }
 
@@ -96,6 +109,15 @@ impl Copying {
             }
         }
         Ok(())
+    }
+
+    fn tell_whether_waited_for(&mut self) {
+        let is_waited_for = self.copy.is_waited_for();
+        if std::mem::replace(&mut self.is_waited_for, is_waited_for) != is_waited_for
+            && is_waited_for
+        {
+            self.say(format!("the venue at {} acknowledges nothing without this copy", self.from));
+        }
     }
 
     fn say(&self, words: String) {
@@ -158,6 +180,7 @@ impl Copying {
             return Err(End::Gone(why.to_owned(), false));
         };
         self.copy.begin(from)?;
+        self.tell_whether_waited_for();
         self.begun = true;
         let _ = self.tell.send(Copied::Begun);
         self.say(format!("copies start {} of the venue at {}", from.epoch, self.from));
@@ -187,6 +210,7 @@ impl Copying {
                     bytes.extend_from_slice(buffer.get(..count).unwrap_or(&[]));
                     let taken = self.copy.take(&bytes)?;
                     bytes.drain(..taken);
+                    self.tell_whether_waited_for();
                 }
             }
             let last = self.copy.last();

@@ -144,7 +144,8 @@ impl Server {
         let shipment = Shipment::open(&self.folder, asked).map_err(|error| error.to_string())?;
         let Some(mut shipment) = shipment else { return Ok(()) };
         let from = shipment.from();
-        if asked.epoch > from.epoch {
+        // Of anybody that is no word to end by: only the machine of `from` takes this one's place.
+        if asked.epoch > from.epoch && self.other.is_some() {
             self.replication.overtake();
             return Err(format!(
                 "it is in start {} and this venue in start {}: it has become the venue",
@@ -166,9 +167,11 @@ impl Server {
                 Shipment::alive(&mut out, is_waited_for);
             }
             shipment.fill(&mut out, SEND_BYTES).map_err(|error| error.to_string())?;
-            match stream.send(&out).map_err(|error| error.to_string())? {
-                Some(sent) => _ = out.drain(..sent),
-                None => waits = true,
+            if !out.is_empty() {
+                match stream.send(&out).map_err(|error| error.to_string())? {
+                    Some(sent) => _ = out.drain(..sent),
+                    None => waits = true,
+                }
             }
             if let Some(last) = self.hear(stream, &mut acks)? {
                 has = last;

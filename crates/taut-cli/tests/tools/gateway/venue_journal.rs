@@ -173,6 +173,13 @@ fn a_standby_with_a_copy_of_the_journal_is_promoted_with_all_that_was_acknowledg
     let mut venue = start_one(&files[0], false);
     let clients = Clients::start(world.orders, random.fork());
     let mut standby = start_one(&files[1], true);
+    // Until then the venue may be alone, and its standby does not take its place by itself.
+    let waits = |standby: &mut Process| {
+        standby.stderr_line("a venue that waits for its copy", |line| {
+            line.contains("acknowledges nothing without this copy").then_some(())
+        });
+    };
+    waits(&mut standby);
     let gateway = world.start_gateway_with("[session]\nrequest_timeout_ms = 2000\n");
     let strategy = world.start_strategy("first");
     world.until_orders("orders", 50);
@@ -186,6 +193,7 @@ fn a_standby_with_a_copy_of_the_journal_is_promoted_with_all_that_was_acknowledg
         took_over(&mut standby);
         world.until_orders(&format!("orders of venue {own}, alone"), 20);
         venue = std::mem::replace(&mut standby, start_one(&files[1 - own], true));
+        waits(&mut standby);
         world.until_orders(&format!("orders of venue {own} with its standby"), 20);
         let status = world.status();
         let differences = status["position_differences"].as_array().map(Vec::len);
