@@ -413,7 +413,7 @@ messages! {
     "See why the venue ended, and start a standby again.";
 
     "VN-0010" Notice VenueCopied {}
-    "how the copy of the venue's journal on another machine fares"
+    "how the copy of the venue's journal elsewhere fares"
     "A standby has begun to copy the journal, or its connection ended and is made again; the line \
      says which. With `acknowledge = \"replicated\"` nobody is answered without a copy."
     "Start the standby, or mend what is between the two.";
