@@ -102,16 +102,14 @@ fn with_standby(arguments: &[&str]) -> Demo {
 
 #[test]
 fn a_venue_with_a_standby_is_killed_and_the_run_ends_with_nothing_lost() {
-    for mode in ["split", "fused"] {
-        let outcome = with_standby(&["--mode", mode, "--seconds", "3"]).finish();
-        outcome.expect_code(0);
-        outcome.expect_said("the venue was killed; its standby took its place after");
-        let json = outcome.json();
-        for never in ["lost", "unanswered"] {
-            assert_eq!(count(&json, never), 0, "{never}");
-        }
-        assert!(outcome.extra("orders_acknowledged_again_after_us") > 0);
+    let outcome = with_standby(&["--seconds", "3"]).finish();
+    outcome.expect_code(0);
+    outcome.expect_said("the venue was killed; its standby took its place after");
+    let json = outcome.json();
+    for never in ["lost", "unanswered"] {
+        assert_eq!(count(&json, never), 0, "{never}");
     }
+    assert!(outcome.extra("orders_acknowledged_again_after_us") > 0);
 }
 
 #[test]

@@ -150,18 +150,30 @@ fn touch(now: Nanos) -> TouchStrategy {
     TouchStrategy::new(config, now)
 }
 
+/// Has a gateway end.
+struct Ends<'n>(&'n str);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        // It may have been asked before.
+        let asked = ControlClient::connect(self.0);
+        let _ = asked.and_then(|mut gateway| gateway.ask(&ControlRequest::Stop));
+    }
+}
+
 /// Asks the gateway until so many of its orders are acknowledged, and has it end.
 fn trade_and_stop(control: &Path) {
     let name = control.to_str().expect("UTF-8");
     let ask =
         |request: &ControlRequest| ControlClient::connect(name).and_then(|mut it| it.ask(request));
+    // Its thread is waited for, also where this one panics.
+    let _ends = Ends(name);
     until("orders", DEADLINE, || match ask(&ControlRequest::Status) {
         Ok(ControlReply::Status(status)) => {
             status.counters.iter().any(|(name, count)| name == "acks" && *count >= ORDERS)
         }
         _ => false,
     });
-    ask(&ControlRequest::Stop).expect("it ends");
 }
 
 /// A run with the strategy in the gateway's thread or in another one; where it is recorded.
@@ -181,7 +193,9 @@ fn run(folder: &Path, is_fused: bool) -> PathBuf {
             attach.waits = false;
             let control = control.clone();
             scope.spawn(move || {
-                until("a gateway", DEADLINE, || control.exists());
+                // Its socket has a name before anybody can connect to it.
+                let name = control.to_str().expect("UTF-8");
+                until("a gateway", DEADLINE, || ControlClient::connect(name).is_ok());
                 attach.run(touch, |what| println!("{what}")).expect_err("the gateway went");
             });
         }

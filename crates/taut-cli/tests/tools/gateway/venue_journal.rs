@@ -17,7 +17,7 @@ const JOURNAL: &str = "cancel_on_disconnect = false\nreset_on_logon = false\n\
 /// Kills of the venue: `TAUT_KILLS=1000 cargo test -p taut-cli --test tools venue_journal`.
 fn kills() -> u32 {
     let set = std::env::var("TAUT_KILLS").ok();
-    set.map_or(2, |kills| kills.parse().expect("TAUT_KILLS is a number"))
+    set.map_or(1, |kills| kills.parse().expect("TAUT_KILLS is a number"))
 }
 
 /// A venue's file, with an instrument of the clients', of which the gateway knows nothing.
