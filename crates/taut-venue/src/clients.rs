@@ -211,8 +211,10 @@ impl Clients {
     }
 
     fn flush_each(&mut self, io: &mut Io<impl Kernel>) {
-        let may_tell = self.sequencer.as_ref().is_none_or(|sequencer| sequencer.may_tell());
-        debug_assert!(may_tell, "an answer leaves before its input is on the disk");
+        debug_assert!(
+            self.sequencer.as_ref().is_none_or(|sequencer| sequencer.may_tell()),
+            "an answer leaves before its input is where it is waited for"
+        );
         for slot in self.taken_mut() {
             slot.connection.flush(io);
         }

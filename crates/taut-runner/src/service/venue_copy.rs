@@ -5,7 +5,6 @@ use std::os::fd::AsFd;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-use taut_journal::JournalError;
 use taut_sys::{Address, Socket, monotonic, sleep, wait_readable};
 use taut_types::Nanos;
 use taut_venue::{FolderLock, GREETING_BYTES, JournalCopy, ShipError, Whereabouts};
@@ -28,7 +27,7 @@ pub(super) enum Copied {
     /// A start of the venue is copied from now on.
     Begun,
     /// An operator has promoted this standby: the journal's lock.
-    Promoted(Result<FolderLock, JournalError>),
+    Promoted(FolderLock),
     /// It cannot go on.
     Failed(String),
 }
@@ -61,7 +60,7 @@ pub(super) fn start(
             Ok(()) => {
                 let Copying { copy, control, tell, .. } = copying;
                 drop(control);
-                let _ = tell.send(Copied::Promoted(Ok(copy.end())));
+                let _ = tell.send(Copied::Promoted(copy.end()));
             }
             Err(error) => _ = copying.tell.send(Copied::Failed(error.to_string())),
         }

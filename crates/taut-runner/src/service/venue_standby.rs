@@ -61,7 +61,7 @@ impl Lock {
                     heard(&entry(&VenueCopied {}, words));
                     Ok(None)
                 }
-                Ok(Copied::Promoted(lock)) => lock.map(Some).map_err(|error| keys.failed(error)),
+                Ok(Copied::Promoted(lock)) => Ok(Some(lock)),
                 Ok(Copied::Failed(words)) => Err(RunnerError::Run(words)),
             },
         }

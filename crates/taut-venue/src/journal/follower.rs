@@ -8,7 +8,9 @@ use taut_types::Nanos;
 
 use super::bytes::{Put, Take};
 use super::input::{IMAGE, IMAGE_END};
-use super::recovery::{At, JournalSettings, MadeAhead, epoch_folder, epochs, standby_folder};
+use super::recovery::{
+    At, Image, JournalSettings, MadeAhead, epoch_folder, epochs, standby_folder,
+};
 use super::replication::Replication;
 use super::sequencer::{JournalKeeper, Sequencer};
 
@@ -20,7 +22,7 @@ pub struct JournalFollower {
     /// The start whose journal is followed.
     epoch: u32,
     /// What the venue had come to when it began.
-    image: Vec<u8>,
+    image: Image,
     /// Behind the image.
     inputs: Follower,
     next: MadeAhead,
@@ -42,7 +44,7 @@ impl JournalFollower {
         starts.sort_unstable();
         for epoch in starts.into_iter().rev() {
             let Some(mut inputs) = Follower::open(&epoch_folder(folder, epoch))? else { continue };
-            let Some(image) = read_image(&mut inputs)? else { continue };
+            let Some(image) = read_image(&mut inputs)?.map(Image) else { continue };
             let ahead = standby_folder(folder);
             // Of an earlier follower of this process.
             let _ = std::fs::remove_dir_all(&ahead);
@@ -61,14 +63,12 @@ impl JournalFollower {
     /// The stream of the feed that the venue has.
     #[must_use]
     pub fn stream_id(&self) -> Option<u32> {
-        Take(&self.image).u32()
+        self.image.stream_id()
     }
 
     /// What the venue had come to, behind the stream.
     pub(crate) fn image(&self) -> Option<Take<'_>> {
-        let mut take = Take(&self.image);
-        take.u32()?;
-        Some(take)
+        self.image.behind_stream()
     }
 
     /// How many starts there were.

@@ -70,7 +70,7 @@ pub struct VenueJournal {
     /// The start whose journal is taken up; 0 where there is none.
     epoch: u32,
     /// What the venue had come to when it began.
-    image: Vec<u8>,
+    image: Image,
     /// Behind the image.
     inputs: Option<Reader>,
     /// Where answers wait for a copy on another machine.
@@ -104,7 +104,7 @@ impl VenueJournal {
             folder,
             settings,
             epoch: 0,
-            image: Vec::new(),
+            image: Image::default(),
             inputs: None,
             replication: None,
             lock,
@@ -116,7 +116,7 @@ impl VenueJournal {
                 Err(_) if is_unwritten(&epoch_folder) => continue,
                 opened => opened?,
             };
-            if let Some(image) = read_image(&mut reader)? {
+            if let Some(image) = read_image(&mut reader)?.map(Image) {
                 (journal.epoch, journal.image, journal.inputs) = (epoch, image, Some(reader));
                 break;
             }
@@ -136,14 +136,12 @@ impl VenueJournal {
     /// The stream of the feed that the venue goes on with: a follower sees no gap.
     #[must_use]
     pub fn stream_id(&self) -> Option<u32> {
-        Take(&self.image).u32()
+        self.image.stream_id()
     }
 
     /// What the venue had come to, behind the stream; nothing where this is the first start.
     pub(crate) fn image(&self) -> Option<Take<'_>> {
-        let mut take = Take(&self.image);
-        take.u32()?;
-        Some(take)
+        self.image.behind_stream()
     }
 
     /// What it was given since.
@@ -179,6 +177,23 @@ impl VenueJournal {
     }
 }
 
+/// What a venue had come to when a journal of it began, behind the stream of its feed; empty where
+/// nothing was before.
+#[derive(Debug, Default)]
+pub(super) struct Image(pub Vec<u8>);
+
+impl Image {
+    pub fn stream_id(&self) -> Option<u32> {
+        Take(&self.0).u32()
+    }
+
+    pub fn behind_stream(&self) -> Option<Take<'_>> {
+        let mut take = Take(&self.0);
+        take.u32()?;
+        Some(take)
+    }
+}
+
 /// Where a start's journal is.
 pub(super) struct At<'f> {
     /// The folder of all.
@@ -195,6 +210,8 @@ pub(super) struct MadeAhead {
     writer: Writer,
     keeper: Housekeeper,
     durability: Durability,
+    /// Answers are to wait for a copy.
+    is_replicated: bool,
 }
 
 impl MadeAhead {
@@ -203,13 +220,14 @@ impl MadeAhead {
             Acknowledge::Memory | Acknowledge::Replicated => Durability::Async,
             Acknowledge::Disk => Durability::Sync,
         };
+        let is_replicated = settings.acknowledge == Acknowledge::Replicated;
         let segment_bytes = settings.segment_bytes;
         // A power cut is the end of the journal, whatever of the last inputs it leaves.
         let marks = true;
         let settings = Settings { segment_bytes, durability, marks, ..Settings::of_recording() };
         let Journal { writer, mut housekeeper, .. } = Journal::begin(folder, settings, None)?;
         housekeeper.turn()?;
-        Ok(Self { writer, keeper: housekeeper, durability })
+        Ok(Self { writer, keeper: housekeeper, durability, is_replicated })
     }
 
     /// The number of the next entry.
@@ -217,14 +235,14 @@ impl MadeAhead {
         self.writer.next_sequence()
     }
 
-    /// Appends an entry as another journal has it.
-    pub fn copy(&mut self, kind: u16, time: Nanos, bytes: &[u8]) -> Result<(), JournalError> {
+    /// Appends an entry, whose number is returned; where the segment is full, in the next one.
+    pub fn append(&mut self, kind: u16, time: Nanos, bytes: &[u8]) -> Result<u64, JournalError> {
         match self.writer.record(kind, time, bytes) {
             Err(JournalError::Full { .. }) => {
                 self.keeper.turn()?;
-                self.writer.record(kind, time, bytes).map(drop)
+                self.writer.record(kind, time, bytes)
             }
-            appended => appended.map(drop),
+            appended => appended,
         }
     }
 
@@ -245,27 +263,24 @@ impl MadeAhead {
 
     /// Begins it with an image of what the venue has come to.
     pub fn begin(
-        self,
+        mut self,
         At { folder, epoch, lock, replication }: At<'_>,
         now: Nanos,
         stream_id: u32,
         image: &Put,
     ) -> Result<(Sequencer, JournalKeeper), JournalError> {
-        let Self { mut writer, mut keeper, durability } = self;
-        let mut append = |kind: u16, bytes: &[u8]| match writer.record(kind, now, bytes) {
-            Err(JournalError::Full { .. }) => {
-                keeper.turn()?;
-                writer.record(kind, now, bytes)
-            }
-            appended => appended,
-        };
-        append(IMAGE, &stream_id.to_le_bytes())?;
+        if self.is_replicated && replication.is_none() {
+            let what = "acknowledge: Replicated needs VenueJournal::replicate_to";
+            return Err(JournalError::Settings(what));
+        }
+        self.append(IMAGE, now, &stream_id.to_le_bytes())?;
         for part in image.0.chunks(PART_BYTES) {
-            append(IMAGE, part)?;
+            self.append(IMAGE, now, part)?;
         }
         let length = (size_of::<u32>() + image.0.len()) as u64;
-        let image_end = append(IMAGE_END, &length.to_le_bytes())?;
-        writer.commit()?;
+        let image_end = self.append(IMAGE_END, now, &length.to_le_bytes())?;
+        self.commit()?;
+        let Self { writer, keeper, durability, .. } = self;
         // The start before stays, for who wants to look; those before it are not needed.
         let old = epochs(folder)?.into_iter().filter(|it| *it != epoch && *it + 1 != epoch);
         let old = old.map(|epoch| epoch_folder(folder, epoch)).chain(deserted(folder)).collect();

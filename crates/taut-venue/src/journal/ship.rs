@@ -254,7 +254,7 @@ impl JournalCopy {
             }
             let Some(content) = behind.get(..length) else { break };
             let time = Nanos(i64::from_le_bytes(*time));
-            journal.copy(kind, time, content).map_err(ShipError::Journal)?;
+            journal.append(kind, time, content).map_err(ShipError::Journal)?;
             rest = behind.get(length..).unwrap_or(&[]);
         }
         journal.commit().map_err(ShipError::Journal)?;

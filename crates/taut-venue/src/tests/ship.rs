@@ -11,7 +11,7 @@ use crate::tests::many::crowd;
 use crate::tests::rig::Rig;
 use crate::{
     Acknowledge, Flow, Followed, JournalCopy, JournalSettings, Replication, ShipError, Shipment,
-    VenueConfig, Whereabouts,
+    VenueConfig, VenueJournal, Whereabouts,
 };
 
 const SETTINGS: JournalSettings =
@@ -178,4 +178,14 @@ fn no_answer_leaves_before_a_copy_has_its_input() {
     assert_eq!(error, crate::VenueError::NotReplicated);
     client.pump(rig.now);
     assert!(!client.is_answered(21), "an answer left");
+}
+
+#[test]
+fn a_venue_that_is_to_wait_for_a_copy_does_not_begin_without_one_to_wait_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = JournalSettings { acknowledge: Acknowledge::Replicated, ..SETTINGS };
+    let journal = VenueJournal::open(folder.path(), settings).unwrap();
+    let rig = Rig::new(&VenueConfig { reset_on_logon: false, ..lasting() }, Flow::None);
+    let refused = rig.venue.with_journal(journal, START).map(drop).expect_err("nobody is there");
+    assert!(refused.to_string().contains("replicate_to"), "{refused}");
 }
