@@ -6,7 +6,7 @@ use taut_gateway::Regions;
 use taut_ipc::Segment;
 use taut_ring::cell::CellReader;
 use taut_sys::{
-    Clock, ControlSocket, MAPPING_WORDS, TickMapping, monotonic, pin_to_cpu, set_nice,
+    Clock, ControlSocket, MAPPING_WORDS, TickMapping, monotonic, nice, pin_to_cpu, set_nice,
     set_timer_slack, started_by, stop_requests, wait_readable, wake_when_parent_dies,
 };
 use taut_types::Nanos;
@@ -67,7 +67,9 @@ impl Parent {
             return Err(self.orphaned());
         }
         pin_to_cpu(common.place.cpu).map_err(system("pinning"))?;
-        if common.place.nice != 0 {
+        // Who starts a run in front of others means gateway and strategy. A venue that came before
+        // the gateway would take the CPU inside the gateway's send.
+        if common.place.nice != 0 || nice().is_ok_and(|inherited| inherited < 0) {
             // A process that may not come before others runs as it is; the outcome says its value.
             let _ = set_nice(common.place.nice);
         }

@@ -68,7 +68,9 @@ pub use process::{
     process_started, process_state, signal_process, started_by, thread_id, wake_when_parent_dies,
 };
 pub use random::random_bytes;
-pub use sched::{available_cpus, pin_to_cpu, pinnable_cpus, set_nice, set_timer_slack, yield_cpu};
+pub use sched::{
+    available_cpus, nice, pin_to_cpu, pinnable_cpus, set_nice, set_timer_slack, yield_cpu,
+};
 pub use send_stamp::SendStamp;
 pub use signal::{
     StopSignal, catch_kill_signals, catch_reload_signals, catch_stop_signals, forget_stop_requests,

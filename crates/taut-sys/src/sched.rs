@@ -52,6 +52,15 @@ pub fn pin_to_cpu(cpu: usize) -> Result<(), SysError> {
     sched_setaffinity(None, &set).during("pin to cpu")
 }
 
+/// How the calling thread shares its CPU with others, from -20 (it comes first) to 19.
+///
+/// # Errors
+/// What getpriority(2) says.
+pub fn nice() -> Result<i8, SysError> {
+    let nice = rustix::process::getpriority_process(None).during("nice value")?;
+    Ok(i8::try_from(nice).unwrap_or(0))
+}
+
 /// Sets how the calling thread shares its CPU with others, from -20 (it comes first) to 19.
 ///
 /// # Errors
@@ -95,6 +104,7 @@ mod tests {
                 assert!(pin_to_cpu(1023).is_err());
                 assert!(pin_to_cpu(usize::MAX).is_err());
                 set_nice(19).expect("nice");
+                assert_eq!(nice(), Ok(19));
                 set_timer_slack(Nanos(1)).expect("slack");
             });
         });

@@ -212,7 +212,8 @@ impl<'m> World<'m> {
             };
             assert!(
                 self.now() < deadline,
-                "{what}: did not happen; held {held:?}, open {open:?}, {:?}",
+                "{what}: did not happen; held {held:?}, at the venues {:?}, open {open:?}, {:?}",
+                self.held_at_venues(),
                 counters()
             );
             self.turn();
