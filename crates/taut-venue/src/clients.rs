@@ -4,7 +4,7 @@ mod image;
 mod sequenced;
 
 use taut_engine::Event;
-use taut_fix::{CompId, ExecutionReport, FieldIndex, Now, TypedMessage};
+use taut_fix::{CompId, ExecutionReport, FieldIndex, Now};
 use taut_io::{Handle, Io, Kernel};
 use taut_types::Nanos;
 
@@ -15,6 +15,7 @@ use crate::journal::{Input, Sequencer};
 use crate::observer::Observer;
 use crate::orders::SESSIONS_MAX;
 use crate::parked::{PARKED_MAX, Parked};
+use crate::version::{Answer, FixVersion};
 
 /// What became of a logon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -170,6 +171,12 @@ impl Clients {
         self.names.iter().position(|name| name.comp_id == comp_id).map(ClientId)
     }
 
+    /// The version of FIX in which a client speaks that is connected.
+    pub fn version(&self, session: SessionId) -> FixVersion {
+        let slot = self.slots.get(session.slot).and_then(Option::as_ref);
+        slot.map_or(FixVersion::Fix44, |slot| slot.connection.version())
+    }
+
     /// The CompIDs of all clients that were here, by their ids, and whether each is connected.
     pub fn comp_ids(&self) -> impl Iterator<Item = (CompId, bool)> {
         self.names.iter().map(|name| (name.comp_id, name.slot.is_some()))
@@ -291,7 +298,7 @@ impl<K: Kernel> ClientIo<'_, K> {
 
     /// Sends a report or a refused request with the next flush. One for a client that is away is
     /// kept, if it has a session to come back to.
-    pub fn send(&mut self, now: Now, client: ClientId, message: &impl TypedMessage) {
+    pub fn send(&mut self, now: Now, client: ClientId, message: &impl Answer) {
         self.clients.note_told(client);
         let Clients { names, slots, parked, reports, has_output, .. } = &mut *self.clients;
         let Some(name) = names.get(client.0) else { return };
@@ -308,7 +315,7 @@ impl<K: Kernel> ClientIo<'_, K> {
 
     /// Answers a question that is about no order, with the next flush. Nothing is kept for a client
     /// that is away: whoever comes back asks anew.
-    pub fn answer(&mut self, now: Now, client: ClientId, message: &impl TypedMessage) {
+    pub fn answer(&mut self, now: Now, client: ClientId, message: &impl Answer) {
         self.clients.note_told(client);
         let Clients { names, slots, has_output, .. } = &mut *self.clients;
         let slot = names.get(client.0).and_then(|name| name.slot);

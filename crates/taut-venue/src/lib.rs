@@ -4,7 +4,8 @@
 //! [`Venue::wait`] sleeps until there is something again. It reads no clock: the caller says what
 //! time it is.
 //!
-//! - **Order entry** is FIX 4.4 over TCP, up to 64 clients. A client names itself by its
+//! - **Order entry** is FIX 4.2, 4.4 or 5.0 SP2 over TCP ([`VenueConfig::fix_versions`]), up to 64
+//!   clients, each in the version of its Logon. A client names itself by its
 //!   SenderCompID; the same name twice is refused. Every request gets exactly one answer: a
 //!   NewOrderSingle an ExecutionReport New or Rejected, an OrderCancelRequest an ExecutionReport
 //!   Canceled or an OrderCancelReject, an OrderCancelReplaceRequest an ExecutionReport Replaced (or
@@ -67,6 +68,7 @@ mod snapshot;
 mod stream;
 mod trades;
 mod venue;
+mod version;
 
 #[cfg(test)]
 mod tests;
@@ -91,3 +93,4 @@ pub use taut_fix::Now;
 pub use taut_journal::FolderLock;
 pub use venue::standby::{Followed, Standby};
 pub use venue::{FeedOutput, Venue, VenueSockets};
+pub use version::{Answer, Dialect, FixVersion, InVersion};

@@ -21,3 +21,4 @@ mod ship;
 mod simulated;
 mod standby;
 mod stream;
+mod versions;

@@ -164,6 +164,7 @@ impl<K: Kernel> Venue<K> {
         let terms = Terms {
             comp_id: config.comp_id,
             dictionaries: Dictionaries::one(Arc::new(dictionary)),
+            versions: config.fix_versions.as_slice().into(),
             write_bytes_max: config.pending_bytes_max.clamp(1, WRITE_BYTES),
             reset_on_logon: config.reset_on_logon,
             holds: false,
@@ -559,7 +560,8 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
                             self.exchange.begin_session(client);
                             out.clients.numbers_begin(client);
                         }
-                        out.write_down(now, &Input::LogOn { comp_id, is_new })?;
+                        let version = out.clients.version(session);
+                        out.write_down(now, &Input::LogOn { comp_id, is_new, version })?;
                     }
                     LogOn::Again => {
                         if let Some(client) = out.clients.client(session) {
