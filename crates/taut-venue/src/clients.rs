@@ -5,7 +5,8 @@ mod sequenced;
 
 use taut_engine::Event;
 use taut_fix::{CompId, ExecutionReport, FieldIndex, Now};
-use taut_io::{Handle, Io, Kernel};
+use taut_io::{Completion, Handle, Io, Kernel};
+use taut_net::Wire;
 use taut_types::Nanos;
 
 use crate::connection::{Connection, Request, Terms};
@@ -32,8 +33,8 @@ pub enum LogOn {
 const NAMES_MAX: usize = PARKED_MAX;
 
 /// Slots of connections: a stranger that gave way to another has its slot until that is told, which
-/// is behind the other's arrival.
-const SLOTS: usize = 2 * SESSIONS_MAX;
+/// is behind the other's arrival. Two listeners may have as many connections each.
+const SLOTS: usize = 2 * 2 * SESSIONS_MAX;
 
 /// Fields of a message.
 const FIELDS_MAX: usize = 128;
@@ -97,13 +98,13 @@ impl Clients {
     }
 
     /// Gives a new connection a place; whether there was one.
-    pub fn accept(&mut self, stream: Handle, now: Now) -> bool {
+    pub fn accept(&mut self, stream: Handle, tls: Option<Wire>, now: Now) -> bool {
         let free = self.slots.iter().position(Option::is_none);
         let Some((place, slot)) = free.and_then(|at| Some((at, self.slots.get_mut(at)?))) else {
             self.refused += 1;
             return false;
         };
-        let connection = Connection::new(stream, self.terms.clone(), now);
+        let connection = Connection::new(stream, tls, self.terms.clone(), now);
         *slot = Some(Slot { serial: self.next_serial, connection });
         self.used = self.used.max(place + 1);
         self.next_serial += 1;
@@ -117,6 +118,30 @@ impl Clients {
         let has_left = self.slots.iter_mut().any(|slot| slot.take_if(is_it).is_some());
         self.forget_free();
         has_left
+    }
+
+    /// Takes a completion of a connection over TLS; false when it is another source's.
+    pub fn decrypt(&mut self, io: &mut Io<impl Kernel>, completion: &Completion<'_>) -> bool {
+        let stream = match *completion {
+            Completion::Received { stream, .. }
+            | Completion::Ended { stream }
+            | Completion::Written { stream, .. } => stream,
+            Completion::Failed { source, .. } | Completion::Closed { source, .. } => source,
+            _ => return false,
+        };
+        let is_it = |it: &Connection| it.stream() == stream && it.is_over_tls();
+        let Some(slot) = self.taken_mut().find(|slot| is_it(&slot.connection)) else {
+            return false;
+        };
+        if !slot.connection.decrypt(io, completion) {
+            // The turn would receive on, and nobody takes requests out before its end.
+            io.stop();
+        }
+        self.has_output = true;
+        if matches!(completion, Completion::Closed { .. }) {
+            self.stranger_left(stream);
+        }
+        true
     }
 
     /// How many slots are to be looked at.
@@ -235,9 +260,8 @@ impl Clients {
         io: &mut Io<impl Kernel>,
     ) -> Option<ClientId> {
         let place = self.slots.get_mut(session.slot)?;
-        let slot = place.take_if(|slot| slot.serial == session.serial)?;
-        // A stream that broke is closed already.
-        let _ = io.close(slot.connection.stream());
+        let mut slot = place.take_if(|slot| slot.serial == session.serial)?;
+        slot.connection.close(io);
         self.refused += u64::from(slot.connection.is_turned_away());
         slot.connection.park(now, &mut self.parked);
         self.forget_free();

@@ -9,16 +9,17 @@ use taut_fix::{
     OrderMassCancelRequest, OrderMassStatusRequest, OrderStatusRequest, Peek, Received,
     RequestForPositions, Role, Session, SessionConfig, ShortText, Store, frame, peek, tag,
 };
-use taut_io::{Handle, Io, Kernel};
+use taut_io::{Completion, Handle, Io, Kernel};
+use taut_net::{Arrived, Wire};
 use taut_types::Nanos;
 
 use crate::farewell::refusal;
 use crate::journal::Sequencer;
 use crate::parked::{MESSAGE_BYTES, Parked};
-use crate::version::{Answer, FixVersion, InVersion};
+use crate::version::{Answer, FixVersion, InVersion, version_of};
 
-/// What one receive of the loop brings at the most.
-const RECEIVE_BYTES: usize = 64 * 1_024;
+/// What one receive of the loop brings at the most, with what TLS kept of the one before.
+const RECEIVE_BYTES: usize = 96 * 1_024;
 /// Room for two receives, behind the start of a message.
 const INBOX_BYTES: usize = 2 * RECEIVE_BYTES + MESSAGE_BYTES_MAX;
 /// The newest reports, which a client may ask for again.
@@ -90,10 +91,12 @@ pub struct Terms {
     pub members: Arc<[CompId]>,
 }
 
-/// A TCP connection and, from its Logon on, its FIX session.
+/// A connection over TCP or TLS and, from its Logon on, its FIX session.
 #[derive(Debug)]
 pub struct Connection {
     stream: Handle,
+    /// What its bytes go through where it is over TLS.
+    tls: Option<Wire>,
     since: Nanos,
     /// What came before the Logon was whole.
     first: Vec<u8>,
@@ -111,9 +114,10 @@ pub struct Connection {
 }
 
 impl Connection {
-    pub const fn new(stream: Handle, terms: Terms, now: Now) -> Self {
+    pub const fn new(stream: Handle, tls: Option<Wire>, terms: Terms, now: Now) -> Self {
         Self {
             stream,
+            tls,
             since: now.mono,
             first: Vec::new(),
             link: None,
@@ -170,6 +174,32 @@ impl Connection {
                 self.first.len() <= RECEIVE_BYTES
             }
         }
+    }
+
+    /// Takes a completion of its stream where that is over TLS: what was received, and what it is
+    /// over with. Whether there is room, as with [`Connection::receive`].
+    pub fn decrypt(&mut self, io: &mut Io<impl Kernel>, completion: &Completion<'_>) -> bool {
+        let Some(tls) = &mut self.tls else { return true };
+        let Arrived { bytes, has_ended } = tls.handle(io, completion);
+        let has_room = bytes.is_empty() || self.receive(&bytes);
+        if has_ended || matches!(completion, Completion::Closed { .. }) {
+            self.broke();
+        }
+        has_room
+    }
+
+    /// Whether it is over TLS.
+    pub const fn is_over_tls(&self) -> bool {
+        self.tls.is_some()
+    }
+
+    /// Ends its stream.
+    pub fn close(&mut self, io: &mut Io<impl Kernel>) {
+        if let Some(tls) = &mut self.tls {
+            tls.close(io);
+        }
+        // A stream that broke is closed already.
+        let _ = io.close(self.stream);
     }
 
     /// The stream is over.
@@ -283,7 +313,11 @@ impl Connection {
         // The loop takes a write whole, or refuses it: what a client that does not read would make
         // it keep.
         for chunk in held.chain(bytes.chunks(self.terms.write_bytes_max)) {
-            if io.write(self.stream, chunk, None).is_err() {
+            let is_taken = match &mut self.tls {
+                None => io.write(self.stream, chunk, None).is_ok(),
+                Some(tls) => tls.write(io, chunk) == chunk.len(),
+            };
+            if !is_taken {
                 // What is behind it would follow a hole.
                 self.is_broken = true;
                 break;
@@ -329,11 +363,6 @@ impl Connection {
         self.is_broken |= !link.receive(&std::mem::take(&mut self.first));
         self.link = Some(link);
     }
-}
-
-/// The version of FIX in which a session speaks.
-pub fn version_of(link: &Link<MemoryStore>) -> FixVersion {
-    FixVersion::of_session(link.session().config().begin)
 }
 
 /// What a message asks for, if anything: what cannot be asked for is answered.
@@ -450,7 +479,7 @@ mod tests {
         let session = Session::new(config, MemoryStore::new(1, 256));
         let mut client = Link::new(session, &LinkConfig::default());
         client.connect(Now::default());
-        let mut connection = Connection::new(stream, terms, Now::default());
+        let mut connection = Connection::new(stream, None, terms, Now::default());
         assert!(connection.receive(client.poll_transmit(Now::default())));
         let request = connection.next_request(Now::default(), index, &mut Parked::new(), None);
         assert!(matches!(request, Some(Request::LogOn { comp_id, is_new: true }) if comp_id == us));

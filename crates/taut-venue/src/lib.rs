@@ -17,6 +17,7 @@
 //!   all requests together; a request names an order by its last ClOrdID. What is left of an
 //!   immediate-or-cancel, fill-or-kill or market order is reported as Expired, never as Canceled.
 //!   OrderID (37) is the order id of the feed.
+//! - **TLS**: [`Venue::listen_tls`] takes the same orders over TLS at an address of its own.
 //! - **Sessions** begin anew with every Logon, or last ([`VenueConfig::reset_on_logon`]): then what
 //!   a client has missed is sent again when it asks for it. Its orders are its own over all of its
 //!   connections, if they stay ([`VenueConfig::cancel_on_disconnect`]).
@@ -91,6 +92,7 @@ pub use phases::ScheduledPhase;
 pub use taut_engine::{Phase, PostOnly};
 pub use taut_fix::Now;
 pub use taut_journal::FolderLock;
+pub use taut_net::TlsServerConfig;
 pub use venue::standby::{Followed, Standby};
 pub use venue::{FeedOutput, Venue, VenueSockets};
 pub use version::{Answer, Dialect, FixVersion, InVersion};

@@ -2,8 +2,7 @@
 
 use taut_fix::{CompId, Link, MemoryStore, Now};
 
-use crate::connection::version_of;
-use crate::version::{Answer, InVersion};
+use crate::version::{Answer, InVersion, version_of};
 
 /// The longest message that is sent; the longest report has about 500 bytes.
 pub const MESSAGE_BYTES: usize = 1_024;

@@ -4,8 +4,9 @@
 //! answers are said in the version of their session by its [`Dialect`].
 
 use taut_fix::{
-    BeginString, BusinessMessageReject, Charges, ExecTransType, ExecType, ExecutionReport,
-    OrderCancelReject, OrderMassCancelReport, PositionReport, TypedMessage, Writer, tag,
+    BeginString, BusinessMessageReject, Charges, ExecTransType, ExecType, ExecutionReport, Link,
+    MemoryStore, OrderCancelReject, OrderMassCancelReport, PositionReport, TypedMessage, Writer,
+    tag,
 };
 
 use crate::reports::ord_rej_reason;
@@ -44,8 +45,8 @@ pub struct Dialect {
     no_requests: &'static [&'static [u8]],
 }
 
-/// In the order of the versions: FIX 4.4 with errata 20030618, FIX 4.2 with errata 20010501, FIX 5.0
-/// SP2.
+/// In the order of the versions: FIX 4.4 with errata 20030618, FIX 4.2 with errata 20010501, and
+/// FIX 5.0 SP2.
 static DIALECTS: [Dialect; 3] = [
     Dialect {
         name: "FIX.4.4",
@@ -137,6 +138,11 @@ impl FixVersion {
     pub(crate) fn has_request(self, msg_type: &[u8]) -> bool {
         !self.dialect().no_requests.contains(&msg_type)
     }
+}
+
+/// The version of FIX in which a session speaks.
+pub fn version_of(link: &Link<MemoryStore>) -> FixVersion {
+    FixVersion::of_session(link.session().config().begin)
 }
 
 /// What the venue says to its clients, in whatever version.

@@ -33,6 +33,7 @@ use crate::service::venue_members::{MemberKeys, members};
 use crate::service::venue_phases::{BandKeys, PHASE_NAMES, ScheduleKeys};
 use crate::service::venue_phases::{bands, phase_named, schedule};
 use crate::service::venue_state::{VenueBook, VenueMember, VenueState};
+use crate::service::venue_tls::VenueTlsKeys;
 use crate::settings::{
     InstrumentSettings, Settings, Simulator, build_fees, build_instruments, comp_id, fix_version,
 };
@@ -81,6 +82,9 @@ pub struct VenueFile {
     /// what it missed.
     #[serde(default = "yes")]
     pub reset_on_logon: bool,
+    /// Where it takes orders over TLS, too.
+    #[serde(default)]
+    pub tls: Option<VenueTlsKeys>,
     /// The versions of FIX in which clients may trade.
     #[serde(default = "all_versions")]
     pub fix_versions: Vec<String>,
@@ -147,6 +151,9 @@ impl FileSettings for VenueFile {
         if let Some(drop_copy) = &mut self.drop_copy {
             drop_copy.store = folder.join(&drop_copy.store);
         }
+        if let Some(tls) = &mut self.tls {
+            tls.start_paths_at(folder);
+        }
         if let Some(journal) = &mut self.journal {
             journal.start_path_at(folder);
         }
@@ -179,6 +186,7 @@ impl VenueFile {
     pub fn check(&self) -> Result<(), RunnerError> {
         self.comp_id()?;
         self.versions()?;
+        self.tls.as_ref().map(VenueTlsKeys::identity).transpose()?;
         if self.instruments.is_empty() {
             let text = "[[instruments]]: none is named; a venue trades at least one";
             return Err(RunnerError::Settings(text.to_owned()));
@@ -531,6 +539,11 @@ impl VenueFile {
         Ok((orders, listens_at))
     }
 
+    /// Has the venue take orders over TLS, where the file says so.
+    pub(super) fn listen_tls(&self, venue: &mut Venue<EpollKernel>) -> Result<(), RunnerError> {
+        self.tls.as_ref().map_or(Ok(()), |tls| tls.open(venue))
+    }
+
     /// Where packets are asked for again.
     pub(super) fn requests(&self) -> Result<Option<Socket>, RunnerError> {
         let bind = |address| {
@@ -574,6 +587,7 @@ impl VenueFile {
         let mut venue = Venue::new(&config, sockets, flow)
             .map_err(|error| RunnerError::Run(format!("the venue: {error}")))?;
         venue.set_fees(&fees);
+        self.listen_tls(&mut venue)?;
         let Some((keys, journal)) = journal else {
             return Ok(Opened { venue, listens_at, keeper: None, ship: None });
         };

@@ -3,9 +3,9 @@
 use taut_fix::{Link, MemoryStore, Store};
 
 use super::{Clients, Name};
-use crate::connection::{STORE_MESSAGES, version_of};
+use crate::connection::STORE_MESSAGES;
 use crate::journal::{Put, Take};
-use crate::version::FixVersion;
+use crate::version::{FixVersion, version_of};
 
 impl Clients {
     /// Writes who was here, whether each is connected, the numbers of its session, and the messages

@@ -3,11 +3,10 @@
 use taut_fix::{CompId, Link, MemoryStore, Now, Store};
 
 use super::{Clients, Name};
-use crate::connection::version_of;
 use crate::error::VenueError;
 use crate::identity::ClientId;
 use crate::journal::{Input, Sequencer, Told};
-use crate::version::FixVersion;
+use crate::version::{FixVersion, version_of};
 
 /// So many numbers a session has ahead of it at least, and so many it gets: heartbeats and their
 /// like are not written down.

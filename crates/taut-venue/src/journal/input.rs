@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | 160 | a part of the image | bytes |
 //! | 161 | the image is whole | its length (64 bits) |
-//! | 162 | a client logs on | CompID, 1 where its numbers begin and twice the number of its FIX version |
+//! | 162 | a client logs on | CompID, flags (8): bit 0 its numbers begin, the others its version |
 //! | 163 | its message | client (16), MsgSeqNum (64), the message |
 //! | 164 | a client leaves | client (16) |
 //! | 165 | a command | place (32), record of the engine |
