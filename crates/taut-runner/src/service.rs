@@ -71,6 +71,7 @@ mod venue_phases;
 mod venue_ship;
 mod venue_standby;
 mod venue_state;
+mod venue_tls;
 mod web_venue;
 mod whole_file;
 
@@ -132,6 +133,7 @@ pub use venue_phases::{BandKeys, ScheduleKeys, TimeOfDay};
 pub use venue_standby::stand_by_venue;
 pub(crate) use venue_standby::when_free;
 pub use venue_state::{Best, Indicative, VenueBook, VenueMember, VenueState};
+pub use venue_tls::VenueTlsKeys;
 pub use web_venue::{
     BINANCE_VENUE_SAMPLE, BinanceVenueFile, Captive, DERIBIT_VENUE_SAMPLE, DeribitVenueFile,
     TlsKeys, WebVenueFile, serve_binance_venue, serve_captive_binance, serve_captive_deribit,

@@ -20,7 +20,7 @@ pub(crate) use instrument::{INSTRUMENTS_MAX, build_fees, build_instruments};
 pub use risk::RiskSettings;
 pub use venue::{FeedTransport, RemoteVenue, Replay, Simulator, SimulatorOrders, VenueKind};
 
-pub(crate) use venue::{Market, address_mistakes, comp_id};
+pub(crate) use venue::{Market, address_mistakes, comp_id, fix_version};
 
 use crate::error::RunnerError;
 use crate::outliers::OutlierSettings;

@@ -4,8 +4,9 @@ mod image;
 mod sequenced;
 
 use taut_engine::Event;
-use taut_fix::{CompId, ExecutionReport, FieldIndex, Now, TypedMessage};
-use taut_io::{Handle, Io, Kernel};
+use taut_fix::{CompId, ExecutionReport, FieldIndex, Now};
+use taut_io::{Completion, Handle, Io, Kernel};
+use taut_net::Wire;
 use taut_types::Nanos;
 
 use crate::connection::{Connection, Request, Terms};
@@ -15,6 +16,7 @@ use crate::journal::{Input, Sequencer};
 use crate::observer::Observer;
 use crate::orders::SESSIONS_MAX;
 use crate::parked::{PARKED_MAX, Parked};
+use crate::version::{Answer, FixVersion};
 
 /// What became of a logon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,8 +33,8 @@ pub enum LogOn {
 const NAMES_MAX: usize = PARKED_MAX;
 
 /// Slots of connections: a stranger that gave way to another has its slot until that is told, which
-/// is behind the other's arrival.
-const SLOTS: usize = 2 * SESSIONS_MAX;
+/// is behind the other's arrival. Two listeners may have as many connections each.
+const SLOTS: usize = 2 * 2 * SESSIONS_MAX;
 
 /// Fields of a message.
 const FIELDS_MAX: usize = 128;
@@ -96,13 +98,13 @@ impl Clients {
     }
 
     /// Gives a new connection a place; whether there was one.
-    pub fn accept(&mut self, stream: Handle, now: Now) -> bool {
+    pub fn accept(&mut self, stream: Handle, tls: Option<Wire>, now: Now) -> bool {
         let free = self.slots.iter().position(Option::is_none);
         let Some((place, slot)) = free.and_then(|at| Some((at, self.slots.get_mut(at)?))) else {
             self.refused += 1;
             return false;
         };
-        let connection = Connection::new(stream, self.terms.clone(), now);
+        let connection = Connection::new(stream, tls, self.terms.clone(), now);
         *slot = Some(Slot { serial: self.next_serial, connection });
         self.used = self.used.max(place + 1);
         self.next_serial += 1;
@@ -116,6 +118,30 @@ impl Clients {
         let has_left = self.slots.iter_mut().any(|slot| slot.take_if(is_it).is_some());
         self.forget_free();
         has_left
+    }
+
+    /// Takes a completion of a connection over TLS; false when it is another source's.
+    pub fn decrypt(&mut self, io: &mut Io<impl Kernel>, completion: &Completion<'_>) -> bool {
+        let stream = match *completion {
+            Completion::Received { stream, .. }
+            | Completion::Ended { stream }
+            | Completion::Written { stream, .. } => stream,
+            Completion::Failed { source, .. } | Completion::Closed { source, .. } => source,
+            _ => return false,
+        };
+        let is_it = |it: &Connection| it.stream() == stream && it.is_over_tls();
+        let Some(slot) = self.taken_mut().find(|slot| is_it(&slot.connection)) else {
+            return false;
+        };
+        if !slot.connection.decrypt(io, completion) {
+            // The turn would receive on, and nobody takes requests out before its end.
+            io.stop();
+        }
+        self.has_output = true;
+        if matches!(completion, Completion::Closed { .. }) {
+            self.stranger_left(stream);
+        }
+        true
     }
 
     /// How many slots are to be looked at.
@@ -168,6 +194,12 @@ impl Clients {
     /// The client that has this CompID, if it was here.
     pub fn known_as(&self, comp_id: CompId) -> Option<ClientId> {
         self.names.iter().position(|name| name.comp_id == comp_id).map(ClientId)
+    }
+
+    /// The version of FIX in which a client speaks that is connected.
+    pub fn version(&self, session: SessionId) -> FixVersion {
+        let slot = self.slots.get(session.slot).and_then(Option::as_ref);
+        slot.map_or(FixVersion::Fix44, |slot| slot.connection.version())
     }
 
     /// The CompIDs of all clients that were here, by their ids, and whether each is connected.
@@ -228,9 +260,8 @@ impl Clients {
         io: &mut Io<impl Kernel>,
     ) -> Option<ClientId> {
         let place = self.slots.get_mut(session.slot)?;
-        let slot = place.take_if(|slot| slot.serial == session.serial)?;
-        // A stream that broke is closed already.
-        let _ = io.close(slot.connection.stream());
+        let mut slot = place.take_if(|slot| slot.serial == session.serial)?;
+        slot.connection.close(io);
         self.refused += u64::from(slot.connection.is_turned_away());
         slot.connection.park(now, &mut self.parked);
         self.forget_free();
@@ -291,7 +322,7 @@ impl<K: Kernel> ClientIo<'_, K> {
 
     /// Sends a report or a refused request with the next flush. One for a client that is away is
     /// kept, if it has a session to come back to.
-    pub fn send(&mut self, now: Now, client: ClientId, message: &impl TypedMessage) {
+    pub fn send(&mut self, now: Now, client: ClientId, message: &impl Answer) {
         self.clients.note_told(client);
         let Clients { names, slots, parked, reports, has_output, .. } = &mut *self.clients;
         let Some(name) = names.get(client.0) else { return };
@@ -308,7 +339,7 @@ impl<K: Kernel> ClientIo<'_, K> {
 
     /// Answers a question that is about no order, with the next flush. Nothing is kept for a client
     /// that is away: whoever comes back asks anew.
-    pub fn answer(&mut self, now: Now, client: ClientId, message: &impl TypedMessage) {
+    pub fn answer(&mut self, now: Now, client: ClientId, message: &impl Answer) {
         self.clients.note_told(client);
         let Clients { names, slots, has_output, .. } = &mut *self.clients;
         let slot = names.get(client.0).and_then(|name| name.slot);

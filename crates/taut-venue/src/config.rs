@@ -13,6 +13,7 @@ use crate::error::VenueError;
 use crate::lines::FeedLoss;
 use crate::members::{Member, ORDERS_PER_SECOND_MAX, Protection};
 use crate::phases::{DAY, ScheduledPhase};
+use crate::version::FixVersion;
 
 /// Sources of an observer, unless it is told otherwise.
 pub(crate) const OBSERVED: usize = 8;
@@ -53,6 +54,8 @@ pub struct VenueConfig {
     /// The FIX sequence numbers start again with every Logon. Otherwise they go on, and what a
     /// client has missed is sent again when it asks for it.
     pub reset_on_logon: bool,
+    /// The versions of FIX in which clients may trade.
+    pub fix_versions: Vec<FixVersion>,
     /// What becomes of a post-only order (ExecInst 6) that would trade.
     pub post_only: PostOnly,
     /// A client whose unread reports exceed this is disconnected.
@@ -96,6 +99,7 @@ impl VenueConfig {
             flow_commands_per_poll: 64,
             cancel_on_disconnect: true,
             reset_on_logon: true,
+            fix_versions: FixVersion::ALL.to_vec(),
             post_only: PostOnly::Reject,
             pending_bytes_max: 1 << 20,
             cl_ord_id_capacity: 1 << 17,
@@ -108,6 +112,9 @@ impl VenueConfig {
 
     pub(crate) fn check(&self) -> Result<(), VenueError> {
         let refuse = |setting, remedy| Err(VenueError::Config { setting, remedy });
+        if self.fix_versions.is_empty() {
+            return refuse("fix_versions", "at least one");
+        }
         let mut numbers: Vec<_> = self.instruments.iter().map(|it| it.id()).collect();
         numbers.sort_unstable();
         let mut symbols: Vec<_> =

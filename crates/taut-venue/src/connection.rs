@@ -3,21 +3,23 @@
 use std::sync::Arc;
 
 use taut_fix::{
-    BeginString, BusinessMessageReject, BusinessRejectReason, CompId, DataTags, Delivery,
-    Dictionaries, Event, FieldIndex, FixError, Framed, Limit, Link, LinkConfig, MESSAGE_BYTES_MAX,
-    MemoryStore, Misuse, NewOrderSingle, Now, OrderCancelReplaceRequest, OrderCancelRequest,
-    OrderFlow, OrderMassCancelRequest, OrderMassStatusRequest, OrderStatusRequest, Peek, Received,
-    RequestForPositions, Role, Session, SessionConfig, ShortText, Store, TypedMessage, frame, peek,
+    BusinessMessageReject, BusinessRejectReason, CompId, DataTags, Delivery, Dictionaries, Event,
+    FieldIndex, FixError, Framed, Limit, Link, LinkConfig, MESSAGE_BYTES_MAX, MemoryStore, Misuse,
+    NewOrderSingle, Now, OrderCancelReplaceRequest, OrderCancelRequest, OrderFlow,
+    OrderMassCancelRequest, OrderMassStatusRequest, OrderStatusRequest, Peek, Received,
+    RequestForPositions, Role, Session, SessionConfig, ShortText, Store, frame, peek, tag,
 };
-use taut_io::{Handle, Io, Kernel};
+use taut_io::{Completion, Handle, Io, Kernel};
+use taut_net::{Arrived, Wire};
 use taut_types::Nanos;
 
-use crate::farewell::unknown_member;
+use crate::farewell::refusal;
 use crate::journal::Sequencer;
 use crate::parked::{MESSAGE_BYTES, Parked};
+use crate::version::{Answer, FixVersion, InVersion, version_of};
 
-/// What one receive of the loop brings at the most.
-const RECEIVE_BYTES: usize = 64 * 1_024;
+/// What one receive of the loop brings at the most, with what TLS kept of the one before.
+const RECEIVE_BYTES: usize = 96 * 1_024;
 /// Room for two receives, behind the start of a message.
 const INBOX_BYTES: usize = 2 * RECEIVE_BYTES + MESSAGE_BYTES_MAX;
 /// The newest reports, which a client may ask for again.
@@ -75,8 +77,10 @@ impl Request {
 pub struct Terms {
     /// The venue's name.
     pub comp_id: CompId,
-    /// What messages are held against.
+    /// What messages of FIX 4.4 are held against.
     pub dictionaries: Dictionaries,
+    /// The versions of FIX in which clients may trade.
+    pub versions: Arc<[FixVersion]>,
     /// The most bytes of one write, which is what waits for the loop at the most.
     pub write_bytes_max: usize,
     /// Sequence numbers start again with every connection; otherwise sessions are parked.
@@ -87,10 +91,12 @@ pub struct Terms {
     pub members: Arc<[CompId]>,
 }
 
-/// A TCP connection and, from its Logon on, its FIX session.
+/// A connection over TCP or TLS and, from its Logon on, its FIX session.
 #[derive(Debug)]
 pub struct Connection {
     stream: Handle,
+    /// What its bytes go through where it is over TLS.
+    tls: Option<Wire>,
     since: Nanos,
     /// What came before the Logon was whole.
     first: Vec<u8>,
@@ -98,7 +104,7 @@ pub struct Connection {
     /// Whose session it is that was parked.
     resumed: Option<CompId>,
     is_broken: bool,
-    /// It is no member's.
+    /// It is no member's, or speaks a version that is none of the venue's.
     is_turned_away: bool,
     /// What the link had no room for, where nothing may leave before a flush.
     held: Vec<u8>,
@@ -108,9 +114,10 @@ pub struct Connection {
 }
 
 impl Connection {
-    pub const fn new(stream: Handle, terms: Terms, now: Now) -> Self {
+    pub const fn new(stream: Handle, tls: Option<Wire>, terms: Terms, now: Now) -> Self {
         Self {
             stream,
+            tls,
             since: now.mono,
             first: Vec::new(),
             link: None,
@@ -128,7 +135,7 @@ impl Connection {
         self.link.is_none()
     }
 
-    /// Whether it was answered that it is no member's.
+    /// Whether it was answered that it gets no session.
     pub const fn is_turned_away(&self) -> bool {
         self.is_turned_away
     }
@@ -141,6 +148,11 @@ impl Connection {
     /// Its session, once it has one.
     pub const fn link_mut(&mut self) -> Option<&mut Link<MemoryStore>> {
         self.link.as_mut()
+    }
+
+    /// The version of FIX in which it speaks.
+    pub fn version(&self) -> FixVersion {
+        self.link.as_ref().map_or(FixVersion::Fix44, version_of)
     }
 
     /// Its stream on the loop.
@@ -162,6 +174,32 @@ impl Connection {
                 self.first.len() <= RECEIVE_BYTES
             }
         }
+    }
+
+    /// Takes a completion of its stream where that is over TLS: what was received, and what it is
+    /// over with. Whether there is room, as with [`Connection::receive`].
+    pub fn decrypt(&mut self, io: &mut Io<impl Kernel>, completion: &Completion<'_>) -> bool {
+        let Some(tls) = &mut self.tls else { return true };
+        let Arrived { bytes, has_ended } = tls.handle(io, completion);
+        let has_room = bytes.is_empty() || self.receive(&bytes);
+        if has_ended || matches!(completion, Completion::Closed { .. }) {
+            self.broke();
+        }
+        has_room
+    }
+
+    /// Whether it is over TLS.
+    pub const fn is_over_tls(&self) -> bool {
+        self.tls.is_some()
+    }
+
+    /// Ends its stream.
+    pub fn close(&mut self, io: &mut Io<impl Kernel>) {
+        if let Some(tls) = &mut self.tls {
+            tls.close(io);
+        }
+        // A stream that broke is closed already.
+        let _ = io.close(self.stream);
     }
 
     /// The stream is over.
@@ -233,13 +271,9 @@ impl Connection {
 
     /// Sends a report or a refused cancel with the next flush. A session that is logging out takes
     /// none any more.
-    pub fn send(
-        &mut self,
-        now: Now,
-        message: &impl TypedMessage,
-        io: &mut Io<impl Kernel>,
-    ) -> bool {
+    pub fn send(&mut self, now: Now, answer: &impl Answer, io: &mut Io<impl Kernel>) -> bool {
         let Some(link) = &mut self.link else { return false };
+        let message = &InVersion::new(version_of(link), answer);
         match link.outbox(now).send_message(message) {
             Err(FixError::Limit(Limit::BufferBytes)) => {}
             Err(FixError::Misuse(Misuse::NotLoggedOn)) if !self.terms.reset_on_logon => {
@@ -279,7 +313,11 @@ impl Connection {
         // The loop takes a write whole, or refuses it: what a client that does not read would make
         // it keep.
         for chunk in held.chain(bytes.chunks(self.terms.write_bytes_max)) {
-            if io.write(self.stream, chunk, None).is_err() {
+            let is_taken = match &mut self.tls {
+                None => io.write(self.stream, chunk, None).is_ok(),
+                Some(tls) => tls.write(io, chunk) == chunk.len(),
+            };
+            if !is_taken {
                 // What is behind it would follow a hole.
                 self.is_broken = true;
                 break;
@@ -295,27 +333,32 @@ impl Connection {
     /// not answered.
     #[cold]
     fn open_session(&mut self, now: Now, index: &mut FieldIndex, parked: &mut Parked) {
-        let client = match peek(&self.first, MESSAGE_BYTES_MAX, index, DataTags::STANDARD) {
+        let logon = match peek(&self.first, MESSAGE_BYTES_MAX, index, DataTags::STANDARD) {
             Peek::NeedMore => return,
-            Peek::Logon { begin: BeginString::Fix44, sender, target }
-                if target == self.terms.comp_id.as_bytes() =>
-            {
-                CompId::new(sender)
+            Peek::Logon { begin, sender, target } if target == self.terms.comp_id.as_bytes() => {
+                CompId::new(sender).map(|client| (begin, client))
             }
             _ => None,
         };
-        let Some(client) = client else {
+        let Some((begin, client)) = logon else {
             self.is_broken = true;
             return;
         };
-        if !self.terms.members.is_empty() && !self.terms.members.contains(&client) {
-            (self.is_turned_away, self.is_broken) = (true, true);
-            self.held = unknown_member(now, self.terms.comp_id, client);
-            return;
-        }
-        let resumed = parked.take(client);
+        let value = |tag| index.find(tag).map(|slot| slot.value(&self.first));
+        let is_reset = value(tag::RESET_SEQ_NUM_FLAG) == Some(b"Y");
+        let version = FixVersion::of_logon(begin, value(tag::DEFAULT_APPL_VER_ID));
+        let version = match self.terms.admit(client, version, is_reset, parked) {
+            Ok(version) => version,
+            Err(text) => {
+                (self.is_turned_away, self.is_broken) = (true, true);
+                self.held = refusal(now, begin, [self.terms.comp_id, client], &text);
+                return;
+            }
+        };
+        // A session of another version stays where it is until this one is parked in its place.
+        let resumed = parked.take_if(client, |link| version_of(link) == version);
         self.resumed = resumed.is_some().then_some(client);
-        let mut link = resumed.unwrap_or_else(|| self.terms.link_with(client));
+        let mut link = resumed.unwrap_or_else(|| self.terms.link_with(client, version));
         link.connect(now);
         self.is_broken |= !link.receive(&std::mem::take(&mut self.first));
         self.link = Some(link);
@@ -335,7 +378,9 @@ fn request_of(delivery: Delivery<'_, MemoryStore>) -> Option<Request> {
         Event::LoggedOut | Event::Disconnect(_) => Some(Request::Leave),
         Event::Application { sequence, .. } => match message.order_flow() {
             Ok(flow) => {
-                let request = Request::of(flow);
+                let version = FixVersion::of_session(outbox.session().config().begin);
+                let is_known = version.has_request(message.msg_type());
+                let request = Request::of(flow).filter(|_| is_known);
                 if request.is_none() {
                     // A session that is logging out takes no answer any more.
                     let _ = type_refusal(sequence, message).map(|it| outbox.send_message(&it));
@@ -362,28 +407,55 @@ fn type_refusal(sequence: u64, message: Received<'_>) -> Option<BusinessMessageR
 }
 
 impl Terms {
-    /// A new session with this client, before its connection.
-    pub fn link_with(&self, client: CompId) -> Link<MemoryStore> {
-        let store = MemoryStore::new(STORE_MESSAGES, STORE_BYTES);
-        let sizes = LinkConfig::fixed(INBOX_BYTES, self.write_bytes_max, MESSAGE_BYTES);
-        Link::new(Session::new(self.session_with(client), store), &sizes)
+    /// The version in which a client may trade, or why it may not.
+    fn admit(
+        &self,
+        client: CompId,
+        version: Option<FixVersion>,
+        is_reset: bool,
+        parked: &mut Parked,
+    ) -> Result<FixVersion, String> {
+        if !self.members.is_empty() && !self.members.contains(&client) {
+            return Err(format!("CompID {client} is not a member here"));
+        }
+        let Some(version) = version.filter(|version| self.versions.contains(version)) else {
+            let names: Vec<&str> = self.versions.iter().map(|it| it.as_str()).collect();
+            return Err(format!("this venue speaks {}", names.join(", ")));
+        };
+        let left = parked.link(client).map(|link| version_of(link));
+        match left.filter(|left| *left != version && !is_reset) {
+            None => Ok(version),
+            Some(left) => Err(format!(
+                "CompID {client} has a session of {} here: ResetSeqNumFlag (141) Y ends that one",
+                left.as_str()
+            )),
+        }
     }
 
-    fn session_with(&self, client: CompId) -> SessionConfig {
+    /// A new session with this client, before its connection.
+    pub fn link_with(&self, client: CompId, version: FixVersion) -> Link<MemoryStore> {
+        let store = MemoryStore::new(STORE_MESSAGES, STORE_BYTES);
+        let sizes = LinkConfig::fixed(INBOX_BYTES, self.write_bytes_max, MESSAGE_BYTES);
+        Link::new(Session::new(self.session_with(client, version), store), &sizes)
+    }
+
+    fn session_with(&self, client: CompId, version: FixVersion) -> SessionConfig {
+        let is_listed = version == FixVersion::Fix44;
         SessionConfig {
-            dictionaries: Some(self.dictionaries.clone()),
+            dictionaries: is_listed.then(|| self.dictionaries.clone()),
+            default_application_version: version.application_version(),
             logon_timeout: LOGON_TIMEOUT,
             logout_timeout: Nanos::from_secs(10),
             resend_timeout: Nanos::from_secs(30),
             reset_on_logon: self.reset_on_logon,
-            ..SessionConfig::new(Role::Acceptor, BeginString::Fix44, self.comp_id, client)
+            ..SessionConfig::new(Role::Acceptor, version.begin(), self.comp_id, client)
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use taut_fix::fix44;
+    use taut_fix::{BeginString, fix44};
     use taut_io::{EpollKernel, EventLoop, LoopConfig};
     use taut_sys::Socket;
 
@@ -396,6 +468,7 @@ mod tests {
         let terms = Terms {
             comp_id: name(b"VENUE"),
             dictionaries,
+            versions: FixVersion::ALL.into(),
             write_bytes_max: 32 * 1_024,
             reset_on_logon: true,
             holds: false,
@@ -406,7 +479,7 @@ mod tests {
         let session = Session::new(config, MemoryStore::new(1, 256));
         let mut client = Link::new(session, &LinkConfig::default());
         client.connect(Now::default());
-        let mut connection = Connection::new(stream, terms, Now::default());
+        let mut connection = Connection::new(stream, None, terms, Now::default());
         assert!(connection.receive(client.poll_transmit(Now::default())));
         let request = connection.next_request(Now::default(), index, &mut Parked::new(), None);
         assert!(matches!(request, Some(Request::LogOn { comp_id, is_new: true }) if comp_id == us));

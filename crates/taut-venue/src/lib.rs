@@ -4,7 +4,8 @@
 //! [`Venue::wait`] sleeps until there is something again. It reads no clock: the caller says what
 //! time it is.
 //!
-//! - **Order entry** is FIX 4.4 over TCP, up to 64 clients. A client names itself by its
+//! - **Order entry** is FIX 4.2, 4.4 or 5.0 SP2 over TCP ([`VenueConfig::fix_versions`]), up to 64
+//!   clients, each in the version of its Logon. A client names itself by its
 //!   SenderCompID; the same name twice is refused. Every request gets exactly one answer: a
 //!   NewOrderSingle an ExecutionReport New or Rejected, an OrderCancelRequest an ExecutionReport
 //!   Canceled or an OrderCancelReject, an OrderCancelReplaceRequest an ExecutionReport Replaced (or
@@ -16,6 +17,7 @@
 //!   all requests together; a request names an order by its last ClOrdID. What is left of an
 //!   immediate-or-cancel, fill-or-kill or market order is reported as Expired, never as Canceled.
 //!   OrderID (37) is the order id of the feed.
+//! - **TLS**: [`Venue::listen_tls`] takes the same orders over TLS at an address of its own.
 //! - **Sessions** begin anew with every Logon, or last ([`VenueConfig::reset_on_logon`]): then what
 //!   a client has missed is sent again when it asks for it. Its orders are its own over all of its
 //!   connections, if they stay ([`VenueConfig::cancel_on_disconnect`]).
@@ -67,6 +69,7 @@ mod snapshot;
 mod stream;
 mod trades;
 mod venue;
+mod version;
 
 #[cfg(test)]
 mod tests;
@@ -89,5 +92,7 @@ pub use phases::ScheduledPhase;
 pub use taut_engine::{Phase, PostOnly};
 pub use taut_fix::Now;
 pub use taut_journal::FolderLock;
+pub use taut_net::TlsServerConfig;
 pub use venue::standby::{Followed, Standby};
 pub use venue::{FeedOutput, Venue, VenueSockets};
+pub use version::{Answer, Dialect, FixVersion, InVersion};

@@ -1,6 +1,8 @@
 //! Sessions of clients that are away: what they miss is kept for them.
 
-use taut_fix::{CompId, Link, MemoryStore, Now, TypedMessage};
+use taut_fix::{CompId, Link, MemoryStore, Now};
+
+use crate::version::{Answer, InVersion, version_of};
 
 /// The longest message that is sent; the longest report has about 500 bytes.
 pub const MESSAGE_BYTES: usize = 1_024;
@@ -34,16 +36,23 @@ impl Parked {
         self.links.iter_mut().find(|(other, _)| *other == client).map(|(_, link)| link)
     }
 
-    /// A client is back.
-    pub fn take(&mut self, client: CompId) -> Option<Link<MemoryStore>> {
-        let at = self.links.iter().position(|(other, _)| *other == client)?;
+    /// A client is back, for a session that is so.
+    pub fn take_if(
+        &mut self,
+        client: CompId,
+        is_wanted: impl Fn(&Link<MemoryStore>) -> bool,
+    ) -> Option<Link<MemoryStore>> {
+        let is_it = |(other, link): &(CompId, _)| *other == client && is_wanted(link);
+        let at = self.links.iter().position(is_it)?;
         Some(self.links.remove(at).1)
     }
 
     /// Keeps a message for a client that is away; whether it has a session.
-    pub fn keep(&mut self, now: Now, client: CompId, message: &impl TypedMessage) -> bool {
+    pub fn keep(&mut self, now: Now, client: CompId, answer: &impl Answer) -> bool {
         let Self { links, scratch } = self;
         let link = links.iter_mut().find(|(other, _)| *other == client);
-        link.is_some_and(|(_, link)| link.session_mut().keep_message(now, message, scratch).is_ok())
+        let Some((_, link)) = link else { return false };
+        let message = &InVersion::new(version_of(link), answer);
+        link.session_mut().keep_message(now, message, scratch).is_ok()
     }
 }

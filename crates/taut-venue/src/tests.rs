@@ -21,3 +21,5 @@ mod ship;
 mod simulated;
 mod standby;
 mod stream;
+mod tls;
+mod versions;

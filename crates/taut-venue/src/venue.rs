@@ -13,6 +13,7 @@ use taut_io::{
     Admission, Completion, Endpoint, EpollKernel, EventLoop, Handle, Handler, Io, Kernel,
     LoopConfig, WaitStrategy,
 };
+use taut_net::{TlsServerConfig, Wire};
 use taut_sys::{Clock, DatagramOptions, StreamOptions};
 use taut_types::{FeeRates, InstrumentId, Nanos};
 
@@ -40,8 +41,9 @@ const ADMISSION: Admission = Admission {
     per_source_max: SESSIONS_MAX,
     handshake_timeout: Some(LOGON_TIMEOUT),
 };
-/// Two listeners, the feed, their clients, one of each that is turned away, and an observer's.
-const SOURCES: usize = 2 + 4 + SESSIONS_MAX + CLIENTS_MAX + 2 + OBSERVED;
+/// Three listeners (two for orders), the feed, their clients, one of each that is turned away, and
+/// an observer's.
+const SOURCES: usize = 3 + 4 + 2 * SESSIONS_MAX + CLIENTS_MAX + 3 + OBSERVED;
 /// Reports that are sent together are written in pieces of this size.
 const WRITE_BYTES: usize = 32 * 1_024;
 /// Commands of the flow's beginning behind a restart that are executed between two looks at the
@@ -100,6 +102,8 @@ pub struct Venue<K: Kernel = EpollKernel, O = ()> {
 struct Connections {
     /// A standby takes no orders.
     orders: Option<Handle>,
+    /// The same over TLS, with the venue's certificate.
+    orders_tls: Option<(Handle, TlsServerConfig)>,
     requests: Option<Handle>,
     clients: Clients,
     streams: Streams,
@@ -164,6 +168,7 @@ impl<K: Kernel> Venue<K> {
         let terms = Terms {
             comp_id: config.comp_id,
             dictionaries: Dictionaries::one(Arc::new(dictionary)),
+            versions: config.fix_versions.as_slice().into(),
             write_bytes_max: config.pending_bytes_max.clamp(1, WRITE_BYTES),
             reset_on_logon: config.reset_on_logon,
             holds: false,
@@ -193,7 +198,14 @@ impl<K: Kernel> Venue<K> {
         let (clients, now) = (Clients::new(terms), Now::default());
         Ok(Self {
             events,
-            connections: Connections { orders: None, requests: None, clients, streams, now },
+            connections: Connections {
+                orders: None,
+                orders_tls: None,
+                requests: None,
+                clients,
+                streams,
+                now,
+            },
             exchange: Exchange::new(config, lines, flow)?,
             observer: (),
             snapshots: SnapshotCycle::new(snapshot, config),
@@ -263,6 +275,21 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
     /// that change while inputs are written down are not written down.
     pub fn set_fees(&mut self, fees: &[FeeRates]) {
         self.exchange.set_fees(fees);
+    }
+
+    /// Takes orders over TLS, too: up to 64 connections more, which the same clients make to the
+    /// same sessions. Costs a copy of what is received, and what TLS costs.
+    ///
+    /// # Errors
+    /// What the system says of the listener.
+    pub fn listen_tls(
+        &mut self,
+        orders: Endpoint<StreamOptions>,
+        identity: TlsServerConfig,
+    ) -> Result<(), VenueError> {
+        let listener = self.events.io().listen_on(orders, &ADMISSION)?;
+        self.connections.orders_tls = Some((listener, identity));
+        Ok(())
     }
 
     /// Halts an instrument, or has it trade again, and says so on the feed; whether that is new. A
@@ -559,7 +586,8 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
                             self.exchange.begin_session(client);
                             out.clients.numbers_begin(client);
                         }
-                        out.write_down(now, &Input::LogOn { comp_id, is_new })?;
+                        let version = out.clients.version(session);
+                        out.write_down(now, &Input::LogOn { comp_id, is_new, version })?;
                     }
                     LogOn::Again => {
                         if let Some(client) = out.clients.client(session) {
@@ -711,7 +739,11 @@ impl<'v, O> Turn<'v, O> {
 
 impl<K: Kernel, O: Observer<K>> Handler<K> for Turn<'_, O> {
     fn complete(&mut self, io: &mut Io<K>, completion: Completion<'_>) {
-        let Connections { orders, requests, clients, streams, now } = &mut *self.connections;
+        let Connections { orders, orders_tls, requests, clients, streams, now } =
+            &mut *self.connections;
+        if orders_tls.is_some() && clients.decrypt(io, &completion) {
+            return;
+        }
         match completion {
             Completion::Datagram { socket, bytes, info } if *requests == Some(socket) => {
                 let Some(from) = info.from else { return };
@@ -722,9 +754,20 @@ impl<K: Kernel, O: Observer<K>> Handler<K> for Turn<'_, O> {
                 return;
             }
             Completion::Accepted { listener, stream, .. } if Some(listener) == *orders => {
-                let taken = clients.accept(stream, *now);
+                let taken = clients.accept(stream, None, *now);
                 // A stream that broke meanwhile says so itself.
                 let _ = if taken { io.receive(stream) } else { io.close(stream) };
+                return;
+            }
+            Completion::Accepted { listener, stream, .. }
+                if orders_tls.as_ref().is_some_and(|(it, _)| *it == listener) =>
+            {
+                let identity = orders_tls.as_ref().map(|(_, identity)| identity);
+                let wire = Wire::start(io, stream, identity);
+                if !wire.is_ok_and(|wire| clients.accept(stream, Some(wire), *now)) {
+                    // A stream that broke meanwhile says so itself.
+                    let _ = io.close(stream);
+                }
                 return;
             }
             Completion::Received { stream, bytes } => {

@@ -1,4 +1,4 @@
-//! Who reads drop copies: FIX 4.4 sessions on a loop of their own.
+//! Who reads drop copies: FIX sessions on a loop of their own.
 
 use std::io;
 use std::net::SocketAddr;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver, TryRecvError};
 use std::sync::{Arc, OnceLock};
 
-use taut_fix::{BeginString, CompId, Event, Now, Received, Role, SessionConfig};
+use taut_fix::{CompId, Event, Now, Received, Role, SessionConfig};
 use taut_io::{Completion, EpollKernel, EventLoop, Handler, Io, LoopConfig, WaitStrategy};
 use taut_types::Nanos;
 
@@ -62,7 +62,11 @@ impl<S: DropCopySource> DropCopyServer<S> {
         let mut events = EventLoop::new(kernel, sizes).map_err(io::Error::other)?;
         let session = |reader: &CompId| {
             let us = settings.sender_comp_id;
-            let config = SessionConfig::new(Role::Acceptor, BeginString::Fix44, us, *reader);
+            let (begin, default_application_version) = source.version();
+            let config = SessionConfig {
+                default_application_version,
+                ..SessionConfig::new(Role::Acceptor, begin, us, *reader)
+            };
             let store = Some(settings.store.clone());
             SessionSettings { store, ..SessionSettings::new(config) }
         };

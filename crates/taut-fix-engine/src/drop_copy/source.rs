@@ -1,6 +1,6 @@
 //! What is copied.
 
-use taut_fix::{CompId, FixError};
+use taut_fix::{BeginString, CompId, FixError};
 
 use crate::application::Outbox;
 
@@ -8,6 +8,12 @@ use crate::application::Outbox;
 pub trait DropCopySource: Send + 'static {
     /// What happened.
     type Execution: Send + 'static;
+
+    /// BeginString (8) of the readers' sessions, and DefaultApplVerID (1137) with FIXT.1.1: FIX 4.4
+    /// unless it is said.
+    fn version(&self) -> (BeginString, Option<u8>) {
+        (BeginString::Fix44, None)
+    }
 
     /// Comes before executions are sent: takes over what else there is to know by now.
     fn refresh(&mut self) {}

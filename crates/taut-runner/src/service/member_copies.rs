@@ -5,26 +5,33 @@ use std::net::SocketAddrV4;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use taut_fix::{CompId, ExecutionReport, FixError};
+use taut_fix::{BeginString, CompId, ExecutionReport, FixError};
 use taut_fix_engine::{
     DropCopyNotes, DropCopyServer, DropCopySettings, DropCopySource, Outbox, Tell,
 };
 use taut_io::Kernel;
-use taut_venue::Observer;
+use taut_venue::{FixVersion, InVersion, Observer};
 
 use crate::error::RunnerError;
-use crate::settings::comp_id;
+use crate::settings::{comp_id, fix_version};
 
 /// Where copies of the members' executions can be read, and by whom.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MemberCopyKeys {
-    /// Where readers connect: FIX 4.4.
+    /// Where readers connect.
     pub listen: SocketAddrV4,
     /// By the CompID of a reader, that of the member whose executions it reads.
     pub readers: BTreeMap<String, String>,
     /// The folder of what is sent: a reader that comes back gets what it missed.
     pub store: PathBuf,
+    /// The version of FIX that the readers speak.
+    #[serde(default = "usual_version")]
+    pub fix_version: String,
+}
+
+fn usual_version() -> String {
+    FixVersion::Fix44.as_str().to_owned()
 }
 
 impl MemberCopyKeys {
@@ -38,6 +45,7 @@ impl MemberCopyKeys {
             let remedy = "at least one: { READER = \"MEMBER\" }";
             return Err(RunnerError::setting("drop_copy.readers", "{}", remedy));
         }
+        self.version()?;
         self.readers().map(drop)
     }
 
@@ -47,7 +55,7 @@ impl MemberCopyKeys {
         venue: CompId,
         tell: Tell,
     ) -> Result<(MemberCopies, DropCopyServer<Members>), RunnerError> {
-        let members = Members { of: self.readers()? };
+        let members = Members { of: self.readers()?, version: self.version()? };
         let settings = DropCopySettings {
             listen: self.listen.into(),
             sender_comp_id: venue,
@@ -58,6 +66,10 @@ impl MemberCopyKeys {
         let (notes, server) = DropCopyServer::open(&settings, members)
             .map_err(|error| RunnerError::run("drop_copy", error))?;
         Ok((MemberCopies(Some(notes)), server))
+    }
+
+    fn version(&self) -> Result<FixVersion, RunnerError> {
+        fix_version("drop_copy.fix_version", &self.fix_version)
     }
 
     fn readers(&self) -> Result<Vec<(CompId, CompId)>, RunnerError> {
@@ -104,10 +116,15 @@ impl<K: Kernel> Observer<K> for MemberCopies {
 #[derive(Debug)]
 pub struct Members {
     of: Vec<(CompId, CompId)>,
+    version: FixVersion,
 }
 
 impl DropCopySource for Members {
     type Execution = MemberReport;
+
+    fn version(&self) -> (BeginString, Option<u8>) {
+        (self.version.begin(), self.version.application_version())
+    }
 
     fn is_for(&self, reader: CompId, execution: &MemberReport) -> bool {
         self.of.contains(&(reader, execution.member))
@@ -115,7 +132,8 @@ impl DropCopySource for Members {
 
     /// With the venue's own ExecID (17): a copy is of the report that the member has.
     fn send(&self, outbox: &mut Outbox<'_>, _: u64, it: &MemberReport) -> Result<(), FixError> {
-        outbox.send_or_keep(&it.report.with_text(&it.text))
+        let report = it.report.with_text(&it.text);
+        outbox.send_or_keep(&InVersion::new(self.version, &report))
     }
 }
 
@@ -127,7 +145,7 @@ mod tests {
     use std::rc::Rc;
     use std::thread;
 
-    use taut_fix::{BeginString, Event, ExecType, LongText, OrdStatus, Role, SessionConfig};
+    use taut_fix::{Event, ExecType, LongText, OrdStatus, Role, SessionConfig};
     use taut_fix_engine::{Application, Initiator, Received, SessionSettings};
     use taut_io::{Completion, EpollKernel, EventLoop, Io, LoopConfig};
     use taut_testkit::Deadline;
@@ -168,7 +186,7 @@ mod tests {
         }
     }
 
-    /// ExecID and Text of what came.
+    /// ExecID and Text of what came, with ExecTransType in FIX 4.2.
     #[derive(Clone, Default)]
     struct Reading(Rc<RefCell<Vec<(String, String)>>>);
 
@@ -176,17 +194,25 @@ mod tests {
         fn handle(&mut self, event: Event, message: Received<'_>, _: &mut Outbox<'_>) {
             if let Event::Application { .. } = event {
                 let text = |tag| String::from_utf8_lossy(message.value(tag).unwrap_or_default());
-                self.0.borrow_mut().push((text(17).into_owned(), text(58).into_owned()));
+                let words = format!("{}{}", text(58), text(20));
+                self.0.borrow_mut().push((text(17).into_owned(), words));
             }
         }
     }
 
-    fn read(at: SocketAddr, reader: &str, store: &Path, count: usize) -> Vec<(String, String)> {
+    fn read(
+        (at, version): (SocketAddr, FixVersion),
+        reader: &str,
+        store: &Path,
+        count: usize,
+    ) -> Vec<(String, String)> {
         let kernel = EpollKernel::new(8).expect("a kernel");
         let mut events = EventLoop::new(kernel, LoopConfig::default()).expect("a loop");
-        let (begin, us, them) = (BeginString::Fix44, id(reader), id("VENUE"));
-        let mut settings =
-            SessionSettings::new(SessionConfig::new(Role::Initiator, begin, us, them));
+        let (us, them) = (id(reader), id("VENUE"));
+        let mut settings = SessionSettings::new(SessionConfig {
+            default_application_version: version.application_version(),
+            ..SessionConfig::new(Role::Initiator, version.begin(), us, them)
+        });
         settings.store = Some(store.to_owned());
         settings.addresses = vec![at.to_string()];
         let reading = Reading::default();
@@ -211,10 +237,11 @@ mod tests {
             listen: "127.0.0.1:0".parse().expect("an address"),
             readers: readers.map(|(at, of)| (at.to_owned(), of.to_owned())).into(),
             store: folder.path().join("venue"),
+            fix_version: usual_version(),
         };
         let nobody = Tell::new(|_| ());
         let (mut copies, mut server) = keys.open(id("VENUE"), nobody).expect("a listener");
-        let at = server.local_address().expect("its address");
+        let at = (server.local_address().expect("its address"), FixVersion::Fix44);
         let server = thread::spawn(move || server.run());
         let mut tell = |member: &str, exec_id: &str, text: &str| {
             Observer::<EpollKernel>::on_report(&mut copies, id(member), &report(exec_id, text));
@@ -234,11 +261,35 @@ mod tests {
     }
 
     #[test]
+    fn copies_are_in_the_words_of_the_readers_version() {
+        for (version, words) in [(FixVersion::Fix42, "why0"), (FixVersion::Fix50Sp2, "why")] {
+            let folder = tempfile::tempdir().expect("a folder");
+            let keys = MemberCopyKeys {
+                listen: "127.0.0.1:0".parse().expect("an address"),
+                readers: [("RISK".to_owned(), "ONE".to_owned())].into(),
+                store: folder.path().join("venue"),
+                fix_version: version.as_str().to_owned(),
+            };
+            let nobody = Tell::new(|_| ());
+            let (mut copies, mut server) = keys.open(id("VENUE"), nobody).expect("a listener");
+            let at = server.local_address().expect("its address");
+            let server = thread::spawn(move || server.run());
+            Observer::<EpollKernel>::on_report(&mut copies, id("ONE"), &report("1", "why"));
+            copies.hand_over();
+            let copy = ("1".to_owned(), words.to_owned());
+            assert_eq!(read((at, version), "RISK", &folder.path().join("a"), 1), [copy]);
+            drop(copies);
+            server.join().expect("no panic").expect("an end in good order");
+        }
+    }
+
+    #[test]
     fn what_cannot_be_is_named() {
         let keys = |readers: &[(&str, &str)], port| MemberCopyKeys {
             listen: SocketAddrV4::new(std::net::Ipv4Addr::LOCALHOST, port),
             readers: readers.iter().map(|(at, of)| ((*at).to_owned(), (*of).to_owned())).collect(),
             store: PathBuf::new(),
+            fix_version: usual_version(),
         };
         for (keys, words) in [
             (keys(&[("R", "M")], 0), "drop_copy.listen"),
@@ -248,5 +299,8 @@ mod tests {
             assert!(keys.check().expect_err(words).to_string().contains(words));
         }
         assert!(keys(&[("R", "M")], 1).check().is_ok());
+        let old = MemberCopyKeys { fix_version: "FIX.4.0".to_owned(), ..keys(&[("R", "M")], 1) };
+        let said = old.check().expect_err("no version of a venue's").to_string();
+        assert!(said.contains("drop_copy.fix_version") && said.contains("FIX.4.2"), "{said}");
     }
 }

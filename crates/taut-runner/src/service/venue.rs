@@ -16,8 +16,8 @@ use taut_sys::{
 };
 use taut_types::{FeeRates, Instrument, Nanos};
 use taut_venue::{
-    FeedOutput, Flow, Member, Observer, Phase, PriceBands, ScheduledPhase, Venue, VenueConfig,
-    VenueError, VenueJournal, VenueSockets,
+    FeedOutput, FixVersion, Flow, Member, Observer, Phase, PriceBands, ScheduledPhase, Venue,
+    VenueConfig, VenueError, VenueJournal, VenueSockets,
 };
 
 use crate::error::RunnerError;
@@ -33,8 +33,9 @@ use crate::service::venue_members::{MemberKeys, members};
 use crate::service::venue_phases::{BandKeys, PHASE_NAMES, ScheduleKeys};
 use crate::service::venue_phases::{bands, phase_named, schedule};
 use crate::service::venue_state::{VenueBook, VenueMember, VenueState};
+use crate::service::venue_tls::VenueTlsKeys;
 use crate::settings::{
-    InstrumentSettings, Settings, Simulator, build_fees, build_instruments, comp_id,
+    InstrumentSettings, Settings, Simulator, build_fees, build_instruments, comp_id, fix_version,
 };
 use crate::simulator;
 
@@ -81,6 +82,12 @@ pub struct VenueFile {
     /// what it missed.
     #[serde(default = "yes")]
     pub reset_on_logon: bool,
+    /// Where it takes orders over TLS, too.
+    #[serde(default)]
+    pub tls: Option<VenueTlsKeys>,
+    /// The versions of FIX in which clients may trade.
+    #[serde(default = "all_versions")]
+    pub fix_versions: Vec<String>,
     /// Where copies of the members' executions can be read.
     #[serde(default)]
     pub drop_copy: Option<MemberCopyKeys>,
@@ -135,10 +142,17 @@ const fn yes() -> bool {
     true
 }
 
+fn all_versions() -> Vec<String> {
+    FixVersion::ALL.map(|version| version.as_str().to_owned()).to_vec()
+}
+
 impl FileSettings for VenueFile {
     fn start_paths_at(&mut self, folder: &Path) {
         if let Some(drop_copy) = &mut self.drop_copy {
             drop_copy.store = folder.join(&drop_copy.store);
+        }
+        if let Some(tls) = &mut self.tls {
+            tls.start_paths_at(folder);
         }
         if let Some(journal) = &mut self.journal {
             journal.start_path_at(folder);
@@ -171,6 +185,8 @@ impl VenueFile {
     /// The first setting that cannot be, its value and what would be right.
     pub fn check(&self) -> Result<(), RunnerError> {
         self.comp_id()?;
+        self.versions()?;
+        self.tls.as_ref().map(VenueTlsKeys::identity).transpose()?;
         if self.instruments.is_empty() {
             let text = "[[instruments]]: none is named; a venue trades at least one";
             return Err(RunnerError::Settings(text.to_owned()));
@@ -196,6 +212,14 @@ impl VenueFile {
 
     fn comp_id(&self) -> Result<CompId, RunnerError> {
         comp_id("comp_id", &self.comp_id)
+    }
+
+    fn versions(&self) -> Result<Vec<FixVersion>, RunnerError> {
+        let key = "fix_versions";
+        if self.fix_versions.is_empty() {
+            return Err(RunnerError::setting(key, "[]", "at least one version of FIX"));
+        }
+        self.fix_versions.iter().map(|name| fix_version(key, name)).collect()
     }
 
     /// The names of its instruments, in their places.
@@ -469,6 +493,7 @@ impl Parts {
         config.cancel_on_disconnect = file.cancel_on_disconnect;
         config.reset_on_logon = file.reset_on_logon;
         config.comp_id = file.comp_id()?;
+        config.fix_versions = file.versions()?;
         let (rules, mistakes) = file.rules(&config.instruments);
         if !mistakes.is_empty() {
             return Err(mistakes::error(&mistakes));
@@ -514,6 +539,11 @@ impl VenueFile {
         Ok((orders, listens_at))
     }
 
+    /// Has the venue take orders over TLS, where the file says so.
+    pub(super) fn listen_tls(&self, venue: &mut Venue<EpollKernel>) -> Result<(), RunnerError> {
+        self.tls.as_ref().map_or(Ok(()), |tls| tls.open(venue))
+    }
+
     /// Where packets are asked for again.
     pub(super) fn requests(&self) -> Result<Option<Socket>, RunnerError> {
         let bind = |address| {
@@ -557,6 +587,7 @@ impl VenueFile {
         let mut venue = Venue::new(&config, sockets, flow)
             .map_err(|error| RunnerError::Run(format!("the venue: {error}")))?;
         venue.set_fees(&fees);
+        self.listen_tls(&mut venue)?;
         let Some((keys, journal)) = journal else {
             return Ok(Opened { venue, listens_at, keeper: None, ship: None });
         };

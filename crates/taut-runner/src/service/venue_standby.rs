@@ -257,7 +257,8 @@ impl<'f> Following<'f> {
         let requests = when_free(|| file.requests())?.map(Into::into);
         let now = Now { mono: monotonic(), utc: utc() };
         let taken = standby.take_over(lock, orders.into(), requests, now);
-        let (venue, keeper, recovered) = taken.map_err(|error| keys.failed(error))?;
+        let (mut venue, keeper, recovered) = taken.map_err(|error| keys.failed(error))?;
+        when_free(|| file.listen_tls(&mut venue))?;
         let took = (monotonic() - begun).0 / 1_000;
         let told = keys.told(&recovered);
         let words = format!("standby: took over {took} us after the venue had ended; {told}");

@@ -7,6 +7,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use taut_fix::CompId;
 use taut_sys::{interface_index, interfaces};
+use taut_venue::FixVersion;
 
 use crate::error::RunnerError;
 
@@ -373,6 +374,17 @@ fn interface_mistake(name: &str) -> Option<RunnerError> {
     let have: Vec<String> = interfaces().ok()?.into_iter().map(|it| it.name).collect();
     let remedy = format!("a network interface of this machine: {}", have.join(", "));
     Some(RunnerError::setting("venue.interface", name, remedy))
+}
+
+/// A version of FIX in which a venue's clients may trade.
+///
+/// # Errors
+/// When the text is none.
+pub(crate) fn fix_version(key: &str, text: &str) -> Result<FixVersion, RunnerError> {
+    FixVersion::named(text).ok_or_else(|| {
+        let names = FixVersion::ALL.map(FixVersion::as_str).join(", ");
+        RunnerError::setting(key, text, format!("one of {names}"))
+    })
 }
 
 /// A CompID.

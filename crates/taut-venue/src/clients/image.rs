@@ -5,6 +5,7 @@ use taut_fix::{Link, MemoryStore, Store};
 use super::{Clients, Name};
 use crate::connection::STORE_MESSAGES;
 use crate::journal::{Put, Take};
+use crate::version::{FixVersion, version_of};
 
 impl Clients {
     /// Writes who was here, whether each is connected, the numbers of its session, and the messages
@@ -21,7 +22,8 @@ impl Clients {
                 Some(slot) => slot.connection.link_mut(),
                 None => parked.link(name.comp_id),
             };
-            put.option(link.as_ref(), |_, _| {});
+            // 0 where there is none, or the number of its version of FIX and one more.
+            put.u8(link.as_ref().map_or(0, |link| version_of(link) as u8 + 1));
             if let Some(link) = link {
                 put_session(put, link);
             }
@@ -32,8 +34,9 @@ impl Clients {
     pub fn take_image(&mut self, take: &mut Take<'_>) -> Option<()> {
         for _ in 0..take.count()? {
             let (comp_id, was_here, reserved) = (take.text()?, take.flag()?, take.u64()?);
-            if take.flag()? {
-                let mut link = self.terms.link_with(comp_id);
+            if let Some(version) = take.u8()?.checked_sub(1) {
+                let version = *FixVersion::ALL.get(usize::from(version))?;
+                let mut link = self.terms.link_with(comp_id, version);
                 take_session(take, &mut link)?;
                 self.parked.put(comp_id, link);
             }

@@ -6,6 +6,7 @@ use super::{Clients, Name};
 use crate::error::VenueError;
 use crate::identity::ClientId;
 use crate::journal::{Input, Sequencer, Told};
+use crate::version::{FixVersion, version_of};
 
 /// So many numbers a session has ahead of it at least, and so many it gets: heartbeats and their
 /// like are not written down.
@@ -120,15 +121,21 @@ impl Clients {
     }
 
     /// A logon of a journal: the client is known, has a session, and was connected.
-    pub fn replay_log_on(&mut self, comp_id: CompId, is_new: bool) -> ClientId {
+    pub fn replay_log_on(
+        &mut self,
+        comp_id: CompId,
+        is_new: bool,
+        version: FixVersion,
+    ) -> ClientId {
         let known = self.names.iter().position(|name| name.comp_id == comp_id);
         let at = known.unwrap_or_else(|| {
             self.names.push(Name { comp_id, slot: None, was_here: true, reserved: 0 });
             self.names.len() - 1
         });
         self.names[at].was_here = true;
-        if self.parked.link(comp_id).is_none() {
-            self.parked.put(comp_id, self.terms.link_with(comp_id));
+        let is_it = self.parked.link(comp_id).is_some_and(|link| version_of(link) == version);
+        if !is_it {
+            self.parked.put(comp_id, self.terms.link_with(comp_id, version));
         }
         if is_new {
             self.names[at].reserved = 0;

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | 160 | a part of the image | bytes |
 //! | 161 | the image is whole | its length (64 bits) |
-//! | 162 | a client logs on | CompID, whether its numbers begin |
+//! | 162 | a client logs on | CompID, flags (8): bit 0 its numbers begin, the others its version |
 //! | 163 | its message | client (16), MsgSeqNum (64), the message |
 //! | 164 | a client leaves | client (16) |
 //! | 165 | a command | place (32), record of the engine |
@@ -24,6 +24,7 @@ use taut_types::{Lots, Nanos, Price, Side};
 
 use super::bytes::{Put, Take};
 use crate::identity::ClientId;
+use crate::version::FixVersion;
 
 /// A part of the image.
 pub const IMAGE: u16 = 160;
@@ -48,6 +49,8 @@ pub enum Input {
         comp_id: CompId,
         /// Its sequence numbers begin.
         is_new: bool,
+        /// The version of FIX in which it speaks.
+        version: FixVersion,
     },
     /// A client's message.
     Message {
@@ -97,9 +100,9 @@ impl Input {
             put.u64(number);
         }
         match *self {
-            Self::LogOn { comp_id, is_new } => {
+            Self::LogOn { comp_id, is_new, version } => {
                 put.text(&comp_id);
-                put.u8(u8::from(is_new));
+                put.u8(u8::from(is_new) | (version as u8) << 1);
                 LOG_ON
             }
             Self::Message { client, sequence } => {
@@ -163,7 +166,11 @@ impl Input {
             told.push((client(&mut take)?, take.u64()?));
         }
         let input = match kind {
-            LOG_ON => Self::LogOn { comp_id: take.text()?, is_new: take.flag()? },
+            LOG_ON => {
+                let (comp_id, how) = (take.text()?, take.u8()?);
+                let version = *FixVersion::ALL.get(usize::from(how >> 1))?;
+                Self::LogOn { comp_id, is_new: how & 1 == 1, version }
+            }
             MESSAGE => Self::Message { client: client(&mut take)?, sequence: take.u64()? },
             LEAVE => Self::Leave { client: client(&mut take)? },
             COMMAND => {
@@ -213,7 +220,8 @@ mod tests {
         let (client, comp_id) = (ClientId(7), CompId::new(b"ALPHA").expect("a name"));
         let order = NewOrder::limit(OrderId(5), 2, Side::Sell, HalfTicks(200), Lots(3));
         let inputs = [
-            Input::LogOn { comp_id, is_new: true },
+            Input::LogOn { comp_id, is_new: true, version: FixVersion::Fix44 },
+            Input::LogOn { comp_id, is_new: false, version: FixVersion::Fix50Sp2 },
             Input::Message { client, sequence: 9 },
             Input::Leave { client },
             Input::Command { place: 2, command: Command::New(order) },

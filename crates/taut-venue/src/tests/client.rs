@@ -8,6 +8,7 @@ use taut_fix::{
 use taut_sys::{Address, Socket, StreamOptions};
 use taut_types::{Instrument, Nanos, OrderFlags, OrderType, Price, Qty, Side, TimeInForce};
 
+use crate::FixVersion;
 use crate::tests::rig::{instrument, text};
 
 /// What a report said, without the borrowed text.
@@ -72,6 +73,8 @@ pub struct Client {
     /// What it holds.
     pub held: Vec<Held>,
     pub mass_cancels: Vec<(MassCancelType, Option<u32>)>,
+    /// All that was received, message by message.
+    pub heard: Vec<String>,
     /// Whether the reports came again, marked as possible duplicates.
     pub duplicates: Vec<bool>,
     pub is_closed: bool,
@@ -85,11 +88,26 @@ impl Client {
 
     /// A session before its first connection.
     pub fn session(name: &str, reset_on_logon: bool) -> Session<MemoryStore> {
+        Self::session_in(FixVersion::Fix44, name, reset_on_logon)
+    }
+
+    /// The same in a version of FIX.
+    pub fn session_in(version: FixVersion, name: &str, reset: bool) -> Session<MemoryStore> {
+        Self::session_with(version.begin(), version.application_version(), name, reset)
+    }
+
+    pub fn session_with(
+        begin: BeginString,
+        default_application_version: Option<u8>,
+        name: &str,
+        reset_on_logon: bool,
+    ) -> Session<MemoryStore> {
         let name = CompId::new(name.as_bytes()).expect("a name");
         let venue = CompId::new(b"VENUE").expect("a name");
         let config = SessionConfig {
             reset_on_logon,
-            ..SessionConfig::new(Role::Initiator, BeginString::Fix44, name, venue)
+            default_application_version,
+            ..SessionConfig::new(Role::Initiator, begin, name, venue)
         };
         Session::new(config, MemoryStore::new(64, 16 << 10))
     }
@@ -111,6 +129,7 @@ impl Client {
             mass: Vec::new(),
             held: Vec::new(),
             mass_cancels: Vec::new(),
+            heard: Vec::new(),
             duplicates: Vec::new(),
             is_closed: false,
             instrument: instrument(),
@@ -139,6 +158,10 @@ impl Client {
         loop {
             let input = std::mem::take(&mut self.input);
             let made = self.session.handle_bytes(now, &input, &mut self.index);
+            if made.consumed > 0 {
+                let message = String::from_utf8_lossy(&input[..made.consumed]);
+                self.heard.push(message.into_owned());
+            }
             if let Some(Event::Application { poss_dup, .. }) = made.event {
                 match OrderFlow::decode(&input[..made.consumed], &self.index).expect("readable") {
                     OrderFlow::ExecutionReport(report) => {

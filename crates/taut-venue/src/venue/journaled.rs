@@ -166,8 +166,8 @@ impl<K: Kernel> Venue<K> {
         let mut out = ClientIo { clients, io, observer };
         self.exchange.begin_at(at);
         match *input {
-            Input::LogOn { comp_id, is_new } => {
-                let client = out.clients.replay_log_on(comp_id, is_new);
+            Input::LogOn { comp_id, is_new, version } => {
+                let client = out.clients.replay_log_on(comp_id, is_new, version);
                 self.exchange.members.welcome(client, comp_id);
                 if is_new {
                     self.exchange.begin_session(client);
