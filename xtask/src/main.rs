@@ -63,6 +63,9 @@ The project's own tools.
   cargo xtask soak schedules [N]
                             run 100,000 or N seeded schedules of gateway and venue in a simulated
                             network, from seed 0 on
+  cargo xtask soak fail-over [N]
+                            run 100,000 or N seeded schedules of a venue and its standby on two
+                            machines, with clients whose histories are checked, from seed 0 on
   cargo xtask soak venues [N]
                             run the fault tests of two gateways at the simulated Deribit and
                             Binance with 100 or N seeds: lost, doubled and late messages, ended
@@ -149,6 +152,11 @@ fn main() -> ExitCode {
             Ok(count @ 1..) => report("soak", soak::schedules(&root, count)),
             _ => refuse(count, "`soak schedules` takes a number above zero"),
         },
+        ["soak", "fail-over"] => report("soak", soak::fail_over(&root, 100_000)),
+        ["soak", "fail-over", count] => match count.parse() {
+            Ok(count @ 1..) => report("soak", soak::fail_over(&root, count)),
+            _ => refuse(count, "`soak fail-over` takes a number above zero"),
+        },
         ["soak", "venues"] => report("soak", soak::venues(&root, 100)),
         ["soak", "venues", count] => match count.parse() {
             Ok(count @ 1..) => report("soak", soak::venues(&root, count)),
@@ -175,7 +183,8 @@ fn main() -> ExitCode {
         },
         ["soak", word, ..] => refuse(
             word,
-            "`soak` takes `schedules`, `venues`, `gateway`, `desk`, `observers` or `replays`",
+            "`soak` takes `schedules`, `fail-over`, `venues`, `gateway`, `desk`, `observers` or \
+             `replays`",
         ),
         [word, ..] => refuse(word, "see the list of tools"),
     }

@@ -11,21 +11,38 @@ use std::thread;
 /// # Errors
 /// In words: a schedule failed.
 pub fn schedules(root: &Path, count: u64) -> Result<String, String> {
-    let test = ["test", "--release", "-p", "taut-tests", "--test", "gateway_schedules"];
+    let test = ["-p", "taut-tests", "--test", "gateway_schedules"];
+    seeded(root, &test, &["--ignored"], count)?;
+    Ok(format!("soak: {count} schedules kept gateway and venue equal"))
+}
+
+/// Runs so many schedules of a venue and its standby on two machines, from seed 0 on.
+///
+/// # Errors
+/// In words: a schedule failed.
+pub fn fail_over(root: &Path, count: u64) -> Result<String, String> {
+    seeded(root, &["-p", "taut-venue", "--test", "fail_over"], &[], count)?;
+    Ok(format!("soak fail-over: {count} schedules, in which the two acknowledged as one venue"))
+}
+
+/// Runs the seeds 0 to `count` of a test.
+fn seeded(root: &Path, test: &[&str], filter: &[&str], count: u64) -> Result<(), String> {
     let status = crate::cargo()
+        .args(["test", "--release", "--locked"])
         .args(test)
-        .args(["--", "--ignored", "--nocapture"])
+        .args(["--", "--nocapture"])
+        .args(filter)
         .env("TAUT_SEEDS", format!("0..{count}"))
         .current_dir(root)
         .status()
         .map_err(|error| format!("cargo: {error}"))?;
-    if status.success() {
-        Ok(format!("soak: {count} schedules kept gateway and venue equal"))
-    } else {
-        Err(format!(
-            "a schedule failed; alone: TAUT_SEED=n cargo {} -- --ignored --nocapture",
-            test.join(" ")
-        ))
+    match status.success() {
+        true => Ok(()),
+        false => Err(format!(
+            "a schedule failed; alone: TAUT_SEED=n cargo test --release {} -- --nocapture {}",
+            test.join(" "),
+            filter.join(" ")
+        )),
     }
 }
 

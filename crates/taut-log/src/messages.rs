@@ -414,7 +414,8 @@ messages! {
 
     "VN-0010" Notice VenueCopied {}
     "how the copy of the venue's journal elsewhere fares"
-    "A standby has begun to copy the journal, or its connection ended and is made again; the line \
-     says which. With `acknowledge = \"replicated\"` nobody is answered without a copy."
+    "A standby has begun to copy the journal, its connection ended and is made again, or a stop \
+     signal came while answers waited for it; the line says which. With `acknowledge = \
+     \"replicated\"` nobody is answered without a copy."
     "Start the standby, or mend what is between the two.";
 }

@@ -40,7 +40,8 @@ pub enum VenueError {
     /// The journal cannot be begun, read or written.
     Journal(JournalError),
     /// No copy of the journal on another machine had an input within ten seconds, or one has become
-    /// the venue: nobody may hear of what was executed.
+    /// the venue, or [`Replication::while_waiting`](crate::Replication::while_waiting) ended the
+    /// wait: nobody may hear of what was executed.
     NotReplicated,
     /// What the journal holds is no venue of this configuration.
     NotTaken {

@@ -16,20 +16,24 @@
 //! lock to the standby when the venue ends, however that ends.
 
 mod bytes;
+mod copying;
 mod follower;
 mod input;
 mod recovery;
 mod replication;
 mod sequencer;
+mod serving;
 mod ship;
 
 pub(crate) use bytes::{Put, Take};
+pub use copying::{Copying, CopyingEnd};
 pub use follower::JournalFollower;
 #[cfg(test)]
 pub(crate) use input::IMAGE_END;
 pub(crate) use input::{Input, Told};
 pub use recovery::{Acknowledge, JournalSettings, Recovered, VenueJournal};
-pub use replication::Replication;
+pub use replication::{Replication, Waiting};
 pub use sequencer::JournalKeeper;
 pub(crate) use sequencer::Sequencer;
+pub use serving::{Serving, ServingEnd, ServingTerms};
 pub use ship::{ACK_BYTES, GREETING_BYTES, JournalCopy, ShipError, Shipment, Whereabouts};

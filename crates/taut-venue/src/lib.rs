@@ -80,8 +80,9 @@ pub use config::VenueConfig;
 pub use counters::VenueCounters;
 pub use error::{NotTaken, VenueError};
 pub use journal::{
-    ACK_BYTES, Acknowledge, GREETING_BYTES, JournalCopy, JournalFollower, JournalKeeper,
-    JournalSettings, Recovered, Replication, ShipError, Shipment, VenueJournal, Whereabouts,
+    ACK_BYTES, Acknowledge, Copying, CopyingEnd, GREETING_BYTES, JournalCopy, JournalFollower,
+    JournalKeeper, JournalSettings, Recovered, Replication, Serving, ServingEnd, ServingTerms,
+    ShipError, Shipment, VenueJournal, Waiting, Whereabouts,
 };
 pub use lines::FeedLoss;
 pub use members::{Member, MemberState, Protection};

@@ -3,13 +3,14 @@
 use std::io;
 use std::net::{SocketAddr, SocketAddrV4};
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 use serde::{Deserialize, Serialize};
 use taut_fix::{CompId, Now};
 use taut_io::{EpollKernel, Kernel};
 use taut_log::Entry;
-use taut_log::messages::{MemberCopiesTold, VenueJournalOpened, VenueListens};
+use taut_log::messages::{MemberCopiesTold, VenueCopied, VenueJournalOpened, VenueListens};
 use taut_sys::{
     Address, DatagramOptions, Socket, StreamOptions, SysError, catch_stop_signals, monotonic,
     process_id, stop_requests, utc,
@@ -27,7 +28,9 @@ use crate::service::manager::Manager;
 use crate::service::member_copies::MemberCopyKeys;
 use crate::service::recordings::{self, Playing, RecordingSeen, RecordingSettings, Recordings};
 use crate::service::telling::{entry, queue, tell_not_served};
-use crate::service::venue_control::{VenueControl, VenueReply, VenueRequest};
+use crate::service::venue_control::{
+    SharedControl, VenueControl, VenueReply, VenueRequest, locked,
+};
 use crate::service::venue_journal::{KeeperThread, Ship, VenueJournalKeys};
 use crate::service::venue_members::{MemberKeys, members};
 use crate::service::venue_phases::{BandKeys, PHASE_NAMES, ScheduleKeys};
@@ -268,7 +271,12 @@ pub fn serve_venue(file: &VenueFile, heard: impl Fn(&Entry)) -> Result<(), Runne
     file.check()?;
     catch_stop_signals().map_err(|error| RunnerError::run("signals", error))?;
     let control = file.name.as_deref().map(VenueControl::bind).transpose()?;
-    let opened = file.open(&heard)?;
+    let control = Arc::new(Mutex::new(control));
+    let opened = match file.open(&control, &heard) {
+        // The first inputs of its journal may wait for a standby, too.
+        Err(_) if stop_requests() > 0 => return Ok(()),
+        opened => opened?,
+    };
     serve(file, opened, control, &heard)
 }
 
@@ -276,9 +284,12 @@ pub fn serve_venue(file: &VenueFile, heard: impl Fn(&Entry)) -> Result<(), Runne
 pub(super) fn serve(
     file: &VenueFile,
     Opened { venue, listens_at, keeper, ship }: Opened,
-    mut control: Option<VenueControl>,
+    control: SharedControl,
     heard: &impl Fn(&Entry),
 ) -> Result<(), RunnerError> {
+    if let Some(ship) = &ship {
+        ship.look_while_waiting(&control);
+    }
     let (tell, told) = queue();
     let keys = file.drop_copy.as_ref();
     let copies = keys.map(|keys| keys.open(file.comp_id()?, tell)).transpose()?;
@@ -313,11 +324,17 @@ pub(super) fn serve(
             if let Some(ship) = &ship {
                 ship.tell(heard)?;
             }
-            if let Some(control) = &mut control {
+            if let Some(control) = locked(&control).as_mut() {
                 let has_crowd = file.flow.commands_per_second > 0 || !file.recordings.is_empty();
                 control.work(now.mono, |request| {
                     answer(&instruments, has_crowd, &mut venue, now, &request)
                 });
+            }
+            if worked == Err(VenueError::NotReplicated) && stop_requests() > 0 {
+                let words = "ends while answers wait for the standby: nobody hears of their \
+                             inputs, which the next start executes once more";
+                heard(&entry(&VenueCopied {}, words));
+                return Ok(());
             }
             if !worked.map_err(|error| failed(&error))? {
                 venue.wait(monotonic(), WAIT).map_err(|error| failed(&error))?;
@@ -566,14 +583,23 @@ impl VenueFile {
     }
 
     /// The venue, with what its journal holds.
-    fn open(&self, heard: &impl Fn(&Entry)) -> Result<Opened, RunnerError> {
+    fn open(
+        &self,
+        control: &SharedControl,
+        heard: &impl Fn(&Entry),
+    ) -> Result<Opened, RunnerError> {
         let journal = self.journal.as_ref().map(|keys| Ok((keys, keys.open()?))).transpose()?;
-        self.open_with(journal, heard)
+        let ship = self.journal.as_ref().map_or(Ok(None), VenueJournalKeys::ship)?;
+        if let Some(ship) = &ship {
+            ship.look_while_waiting(control);
+        }
+        self.open_with(journal, ship, heard)
     }
 
     pub(super) fn open_with(
         &self,
         journal: Option<(&VenueJournalKeys, VenueJournal)>,
+        ship: Option<Ship>,
         heard: &impl Fn(&Entry),
     ) -> Result<Opened, RunnerError> {
         // Tells this run's packets from another's; not a secret, so that a clock will do.
@@ -591,7 +617,6 @@ impl VenueFile {
         let Some((keys, journal)) = journal else {
             return Ok(Opened { venue, listens_at, keeper: None, ship: None });
         };
-        let ship = keys.ship()?;
         let journal = match &ship {
             Some(ship) => journal.replicate_to(&ship.replication),
             None => journal,

@@ -3,9 +3,10 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
-use taut_sys::{ControlListener, ControlSocket};
+use taut_sys::{ControlListener, ControlSocket, monotonic, stop_requests};
 use taut_types::Nanos;
 use taut_web_venue::Faults;
 
@@ -139,6 +140,34 @@ impl VenueControl {
             Ok(Incoming::Gone) | Err(_) => false,
         });
     }
+}
+
+/// The control socket, where there is one: it is served in the venue's turns, and while the venue
+/// waits within one.
+pub(super) type SharedControl = Arc<Mutex<Option<VenueControl>>>;
+
+/// What a venue does while an answer of its waits for a standby: whoever asks is told why nothing
+/// goes on. Whether to wait on: until a stop signal comes.
+pub(super) fn goes_on_waiting(control: &Mutex<Option<VenueControl>>, waited: Nanos) -> bool {
+    // As a rule a standby has an input within a millisecond.
+    if waited >= LOOK
+        && let Some(control) = locked(control).as_mut()
+    {
+        control.work(monotonic(), |_| {
+            let ms = waited.0 / 1_000_000;
+            let text = format!(
+                "it has waited for {ms} ms for a standby to copy its last inputs, and executes \
+                 nothing before: start the standby, or mend what is between the two"
+            );
+            VenueReply::Failed { text }
+        });
+    }
+    stop_requests() == 0
+}
+
+/// Nothing that holds it can panic.
+pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl fmt::Display for FaultsReport {

@@ -5,9 +5,9 @@ use std::os::fd::AsFd;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-use taut_sys::{Address, Socket, monotonic, sleep, wait_readable};
+use taut_sys::{Address, Socket, SysError, monotonic, sleep, wait_readable};
 use taut_types::Nanos;
-use taut_venue::{FolderLock, GREETING_BYTES, JournalCopy, ShipError, Whereabouts};
+use taut_venue::{Copying, CopyingEnd, FolderLock, JournalCopy};
 
 use crate::error::RunnerError;
 use crate::service::venue_control::{VenueControl, VenueReply, VenueRequest};
@@ -17,8 +17,6 @@ use crate::service::venue_ship::from_machine_of;
 const LOOK: Nanos = Nanos::from_millis(2);
 /// From one attempt to connect to the next.
 const AGAIN: Nanos = Nanos::from_millis(200);
-/// How long the venue may take to accept, and to say what comes.
-const GREETING: Nanos = Nanos::from_secs(2);
 
 /// What the thread says.
 pub(super) enum Copied {
@@ -41,59 +39,43 @@ pub(super) fn start(
 ) -> Receiver<Copied> {
     let (tell, told) = channel();
     thread::spawn(move || {
-        let (is_promoted, begun, is_waited_for) = (false, false, false);
-        let heard_at = monotonic();
-        let mut copying = Copying {
-            from,
-            own,
-            copy,
-            control,
-            promote_after,
-            heard_at,
-            is_promoted,
-            begun,
-            is_waited_for,
-            tell,
-        };
-        match copying.run() {
+        let copying = Copying::new(copy, promote_after, monotonic());
+        let mut thread = CopyThread { from, own, copying, control, is_waited_for: false, tell };
+        match thread.run() {
             // Nobody listens any more at the end.
             Ok(()) => {
-                let Copying { copy, control, tell, .. } = copying;
+                let CopyThread { copying, control, tell, .. } = thread;
                 drop(control);
-                let _ = tell.send(Copied::Promoted(copy.end()));
+                let _ = tell.send(Copied::Promoted(copying.end()));
             }
-            Err(error) => _ = copying.tell.send(Copied::Failed(error.to_string())),
+            Err(error) => _ = thread.tell.send(Copied::Failed(error.to_string())),
         }
     });
     told
 }
 
-struct Copying {
+struct CopyThread {
     from: SocketAddrV4,
     /// Where this one serves its journal when it is the venue.
     own: Option<SocketAddrV4>,
-    copy: JournalCopy,
+    copying: Copying,
     control: Option<VenueControl>,
-    /// After which silence of the venue it takes its place by itself.
-    promote_after: Option<Nanos>,
-    /// When the venue was heard last.
-    heard_at: Nanos,
-    is_promoted: bool,
-    /// Something was copied: this standby may be promoted.
-    begun: bool,
     /// It was told that the venue waits for this copy.
     is_waited_for: bool,
     tell: Sender<Copied>,
 }
 
-impl Copying {
+impl CopyThread {
     fn run(&mut self) -> Result<(), RunnerError> {
         let (mut was_connected, mut is_first) = (false, true);
-        while !self.is_promoted {
-            match self.follow() {
+        while !self.copying.is_promoted() {
+            let ended = self.follow();
+            let connected = self.copying.is_copying();
+            self.copying.disconnect();
+            match ended {
                 Ok(()) => {}
                 Err(End::Fatal(error)) => return Err(RunnerError::run("journal", error)),
-                Err(End::Gone(why, connected)) => {
+                Err(End::Gone(why)) => {
                     if connected || is_first || was_connected {
                         self.say(format!("the venue at {}: {why}", self.from));
                     }
@@ -101,8 +83,8 @@ impl Copying {
                 }
             }
             let until = monotonic() + AGAIN;
-            while !self.is_promoted && monotonic() < until {
-                self.look()?;
+            while !self.copying.is_promoted() && monotonic() < until {
+                self.look().or_else(End::unless_gone)?;
                 // PACE: an operator may come at any time.
                 sleep(LOOK);
             }
@@ -111,7 +93,7 @@ impl Copying {
     }
 
     fn tell_whether_waited_for(&mut self) {
-        let is_waited_for = self.copy.is_waited_for();
+        let is_waited_for = self.copying.is_waited_for();
         if std::mem::replace(&mut self.is_waited_for, is_waited_for) != is_waited_for
             && is_waited_for
         {
@@ -125,123 +107,101 @@ impl Copying {
     }
 
     /// What is due beside the connection.
-    fn look(&mut self) -> Result<(), RunnerError> {
-        self.copy.turn().map_err(|error| RunnerError::run("journal", error))?;
-        let silence = monotonic() - self.heard_at;
-        // All that the venue has acknowledged is here, and it acknowledges nothing without this
-        // copy, which takes nothing more.
-        if self.copy.is_waited_for() && self.promote_after.is_some_and(|after| silence >= after) {
-            let ms = silence.0 / 1_000_000;
+    fn look(&mut self) -> Result<(), End> {
+        let now = monotonic();
+        let was_promoted = self.copying.is_promoted();
+        self.copying.handle_timeout(now)?;
+        if self.copying.is_promoted() && !was_promoted {
+            let ms = self.copying.silence(now).0 / 1_000_000;
             self.say(format!("the venue at {} has said nothing for {ms} ms", self.from));
-            self.is_promoted = true;
         }
-        let (begun, is_promoted) = (self.begun, &mut self.is_promoted);
-        if let Some(control) = &mut self.control {
-            control.work(monotonic(), |request| match request {
-                VenueRequest::Promote if begun => {
-                    *is_promoted = true;
-                    VenueReply::Done { is_new: true }
-                }
-                VenueRequest::Promote => VenueReply::Failed {
-                    text: "it has not copied anything yet: there is no venue to go on with"
-                        .to_owned(),
-                },
-                _ => VenueReply::Failed { text: "it is a standby, which can `promote`".to_owned() },
-            });
-        }
+        let Self { copying, control, .. } = self;
+        let Some(control) = control else { return Ok(()) };
+        control.work(now, |request| match request {
+            VenueRequest::Promote if copying.promote() => VenueReply::Done { is_new: true },
+            VenueRequest::Promote => VenueReply::Failed {
+                text: "it has not copied anything yet: there is no venue to go on with".to_owned(),
+            },
+            _ => VenueReply::Failed { text: "it is a standby, which can `promote`".to_owned() },
+        });
         Ok(())
     }
 
-    /// Copies over one connection.
+    /// Copies over one connection, until it ends or this copy is promoted.
     fn follow(&mut self) -> Result<(), End> {
-        let gone = |error: &dyn std::fmt::Display| End::Gone(error.to_string(), false);
         let to = Address::Inet(SocketAddr::V4(self.from));
         let options = self.own.map(from_machine_of).unwrap_or_default();
-        let (stream, _) = Socket::connect(&to, &options).map_err(|error| gone(&error))?;
-        let until = monotonic() + GREETING;
-        let late = || End::Gone("it does not answer".to_owned(), false);
-        let needs = self.copy.needs().to_bytes();
-        // None is taken before the connection is there; then these few are taken at once.
-        while stream.send(&needs).map_err(|error| gone(&error))?.is_none() {
-            self.pause(until, late)?;
-        }
-        let (mut greeting, mut filled) = ([0; GREETING_BYTES], 0);
-        while filled < GREETING_BYTES {
-            let room = greeting.get_mut(filled..).unwrap_or(&mut []);
-            match stream.receive(room).map_err(|error| gone(&error))? {
-                Some(0) => return Err(End::Gone("it has closed the connection".to_owned(), false)),
-                Some(count) => filled += count,
-                None => self.pause(until, late)?,
-            }
-        }
-        let Some(from) = Whereabouts::read(&greeting) else {
-            let why = "it speaks another protocol, or another version of it";
-            return Err(End::Gone(why.to_owned(), false));
-        };
-        self.copy.begin(from)?;
-        self.tell_whether_waited_for();
-        self.begun = true;
-        let _ = self.tell.send(Copied::Begun);
-        self.say(format!("copies start {} of the venue at {}", from.epoch, self.from));
-        self.copy_from(&stream)
-    }
-
-    fn pause(&mut self, until: Nanos, late: impl Fn() -> End) -> Result<(), End> {
-        if self.is_promoted || monotonic() >= until {
-            return Err(late());
-        }
-        self.look().map_err(|error| End::Fatal(error.to_string()))?;
-        // PACE: a connection that is not there yet wakes nobody.
-        sleep(LOOK);
-        Ok(())
-    }
-
-    fn copy_from(&mut self, stream: &Socket) -> Result<(), End> {
-        let gone = |error: &dyn std::fmt::Display| End::Gone(error.to_string(), true);
-        let (mut bytes, mut buffer) = (Vec::new(), vec![0; 256 << 10]);
-        let (mut acknowledged, mut looked) = (0, monotonic());
-        while !self.is_promoted {
-            match stream.receive(&mut buffer).map_err(|error| gone(&error))? {
-                None => _ = wait_readable(&[stream.as_fd()], Some(LOOK)),
-                Some(0) => return Err(gone(&"it has ended")),
-                Some(count) => {
-                    self.heard_at = monotonic();
-                    bytes.extend_from_slice(buffer.get(..count).unwrap_or(&[]));
-                    let taken = self.copy.take(&bytes)?;
-                    bytes.drain(..taken);
-                    self.tell_whether_waited_for();
+        let (stream, _) = Socket::connect(&to, &options)?;
+        self.copying.connect(monotonic());
+        let (mut buffer, mut looked) = (vec![0; 256 << 10], monotonic());
+        while !self.copying.is_promoted() {
+            let out = self.copying.poll_transmit();
+            // None is taken before the connection is there; then so few are taken at once.
+            let sent = if out.is_empty() { Some(0) } else { stream.send(out)? };
+            self.copying.sent(sent.unwrap_or(0));
+            match stream.receive(&mut buffer)? {
+                None => self.pause(&stream, sent.is_none()),
+                Some(0) if self.copying.is_copying() => {
+                    return Err(End::Gone("it has ended".to_owned()));
                 }
-            }
-            let last = self.copy.last();
-            // The venue reads them: the buffer is never full of these for long.
-            if last > acknowledged
-                && stream.send(&last.to_le_bytes()).map_err(|error| gone(&error))?.is_some()
-            {
-                acknowledged = last;
+                Some(0) => return Err(End::Gone("it has closed the connection".to_owned())),
+                Some(count) => self.take(buffer.get(..count).unwrap_or(&[]))?,
             }
             let now = monotonic();
             if now - looked >= LOOK {
                 looked = now;
-                self.look().map_err(|error| End::Fatal(error.to_string()))?;
+                self.look()?;
             }
         }
         Ok(())
     }
+
+    /// Waits until something comes, or something else is due.
+    fn pause(&self, stream: &Socket, is_connecting: bool) {
+        match is_connecting {
+            // PACE: a connection that is not there yet wakes nobody.
+            true => sleep(LOOK),
+            false => _ = wait_readable(&[stream.as_fd()], Some(LOOK)),
+        }
+    }
+
+    fn take(&mut self, bytes: &[u8]) -> Result<(), End> {
+        if let Some(begun) = self.copying.handle_bytes(monotonic(), bytes)? {
+            let _ = self.tell.send(Copied::Begun);
+            self.say(format!("copies start {} of the venue at {}", begun.epoch, self.from));
+        }
+        self.tell_whether_waited_for();
+        Ok(())
+    }
 }
 
-/// Why a connection ended.
+/// Why a connection ended, in words.
 enum End {
-    /// In words, and whether entries came over it.
-    Gone(String, bool),
+    Gone(String),
     /// There is no use in another one.
     Fatal(String),
 }
 
-impl From<ShipError> for End {
-    fn from(error: ShipError) -> Self {
-        match error {
-            ShipError::Entry { .. } => Self::Gone(error.to_string(), false),
-            ShipError::Journal(_) | ShipError::Ahead { .. } => Self::Fatal(error.to_string()),
+impl End {
+    fn unless_gone(self) -> Result<(), RunnerError> {
+        match self {
+            Self::Gone(_) => Ok(()),
+            Self::Fatal(error) => Err(RunnerError::run("journal", error)),
+        }
+    }
+}
+
+impl From<SysError> for End {
+    fn from(error: SysError) -> Self {
+        Self::Gone(error.to_string())
+    }
+}
+
+impl From<CopyingEnd> for End {
+    fn from(end: CopyingEnd) -> Self {
+        match end.is_fatal() {
+            true => Self::Fatal(end.to_string()),
+            false => Self::Gone(end.to_string()),
         }
     }
 }

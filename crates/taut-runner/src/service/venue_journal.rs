@@ -2,6 +2,7 @@
 
 use std::net::SocketAddrV4;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -18,6 +19,7 @@ use crate::error::RunnerError;
 use crate::mistakes::Mistake;
 use crate::service::segments::segment_mistakes;
 use crate::service::telling::entry;
+use crate::service::venue_control::{SharedControl, goes_on_waiting};
 use crate::service::venue_ship::ShipThread;
 
 /// From one turn of the keeper to the next.
@@ -150,6 +152,13 @@ impl Ship {
         let shared = (replication.clone(), keys.is_replicated());
         let thread = ShipThread::start(at, keys.from, &keys.folder, shared)?;
         Ok(Self { replication, thread })
+    }
+
+    /// While an answer waits for a standby, whoever asks at this socket is told so, and a stop signal
+    /// ends the venue.
+    pub(super) fn look_while_waiting(&self, control: &SharedControl) {
+        let control = Arc::clone(control);
+        self.replication.while_waiting(move |waiting| goes_on_waiting(&control, waiting.span));
     }
 
     /// Tells how copies fare.

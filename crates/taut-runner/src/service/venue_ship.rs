@@ -1,28 +1,23 @@
 //! The journal of a venue, served to a standby on another machine.
 
+use std::fmt;
 use std::net::{SocketAddr, SocketAddrV4};
 use std::os::fd::AsFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread;
 
-use taut_sys::{Address, Socket, StreamOptions, monotonic, wait_readable};
+use taut_sys::{Address, Socket, StreamOptions, SysError, monotonic, wait_readable};
 use taut_types::Nanos;
-use taut_venue::{ACK_BYTES, GREETING_BYTES, Replication, Shipment, Whereabouts};
+use taut_venue::{Replication, Serving, ServingEnd, ServingTerms, Shipment, Whereabouts};
 
 use crate::error::RunnerError;
 
 /// How often it looks whether there are entries that nobody waits for, and whether it is over.
 const LOOK: Nanos = Nanos::from_millis(1);
-/// How long a copy may take to say what it needs.
-const GREETING: Nanos = Nanos::from_secs(2);
 /// How often the other venue is told, and how long it may take to accept.
 const TELL: Nanos = Nanos::from_secs(1);
 const CONNECT: Nanos = Nanos::from_millis(100);
-/// How often a copy is told that the venue lives.
-const ALIVE: Nanos = Nanos::from_millis(20);
-/// Bytes of entries that are sent at once.
-const SEND_BYTES: usize = 64 << 10;
 
 /// The thread that serves copies, one at a time. It ends with this.
 #[derive(Debug)]
@@ -46,8 +41,9 @@ impl ShipThread {
         let listener = Socket::listen(&address, &StreamOptions::default())
             .map_err(|error| RunnerError::run(format_args!("journal: serve = {at}"), error))?;
         let ((over, is_over), (tell, told)) = (channel(), channel());
-        let folder = folder.to_owned();
-        let server = Server { at, folder, other, replication, is_replicated, is_over, tell };
+        let (folder, is_own_standby) = (folder.to_owned(), other.is_some());
+        let terms = ServingTerms { folder, replication, is_replicated, is_own_standby };
+        let server = Server { at, other, terms, is_over, tell };
         let thread = thread::spawn(move || server.run(&listener));
         Ok(Self { over: Some(over), told, thread: Some(thread) })
     }
@@ -85,11 +81,8 @@ pub(super) fn from_machine_of(own: SocketAddrV4) -> StreamOptions {
 
 struct Server {
     at: SocketAddrV4,
-    folder: PathBuf,
     other: Option<SocketAddrV4>,
-    replication: Replication,
-    /// Answers wait for a copy.
-    is_replicated: bool,
+    terms: ServingTerms,
     is_over: Receiver<()>,
     tell: Sender<String>,
 }
@@ -128,7 +121,7 @@ impl Server {
     /// must end. It may have been cut off, or stopped, when this one took its place.
     fn tell_other(&self) -> Option<()> {
         let nothing = Whereabouts { epoch: 0, next: 1 };
-        let own = Shipment::open(&self.folder, nothing).ok()??.from();
+        let own = Shipment::open(&self.terms.folder, nothing).ok()??.from();
         let to = Address::Inet(SocketAddr::V4(self.other?));
         let (stream, _) = Socket::connect(&to, &from_machine_of(self.at)).ok()?;
         let until = monotonic() + CONNECT;
@@ -140,86 +133,76 @@ impl Server {
 
     /// Serves one copy until it is gone.
     fn serve(&self, stream: &Socket, who: &str) -> Result<(), String> {
-        let Some(asked) = self.greeting(stream)? else { return Ok(()) };
-        let shipment = Shipment::open(&self.folder, asked).map_err(|error| error.to_string())?;
-        let Some(mut shipment) = shipment else { return Ok(()) };
-        let from = shipment.from();
-        // Of anybody that is no word to end by: only the machine of `from` takes this one's place.
-        if asked.epoch > from.epoch && self.other.is_some() {
-            self.replication.overtake();
-            return Err(format!(
-                "it is in start {} and this venue in start {}: it has become the venue",
-                asked.epoch, from.epoch
-            ));
+        let mut serving = Serving::new(self.terms.clone(), monotonic());
+        match self.exchange(&mut serving, stream, who) {
+            Err(why) if serving.from().is_some() || why.is_told() => Err(why.to_string()),
+            // Somebody who is no copy.
+            _ => Ok(()),
         }
-        let _ = self.tell.send(format!("a copy{who} follows from entry {} on", from.next));
-        let mut out = from.to_bytes().to_vec();
-        let (mut acks, mut waits, mut alive_at, mut has) = (Vec::new(), false, Nanos::ZERO, 0);
+    }
+
+    /// Sends and receives until it is over.
+    fn exchange(&self, serving: &mut Serving, stream: &Socket, who: &str) -> Result<(), Gone> {
+        let (mut buffer, mut is_told) = ([0; 4_096], false);
         while !self.is_over() {
-            let now = monotonic();
-            if now - alive_at >= ALIVE {
-                alive_at = now;
-                // This copy has all that any has, and nothing more is acknowledged without it.
-                let is_waited_for = self.is_replicated
-                    && !self.replication.is_alone()
-                    && has > 0
-                    && has >= self.replication.copied();
-                Shipment::alive(&mut out, is_waited_for);
-            }
-            shipment.fill(&mut out, SEND_BYTES).map_err(|error| error.to_string())?;
-            if !out.is_empty() {
-                match stream.send(&out).map_err(|error| error.to_string())? {
-                    Some(sent) => _ = out.drain(..sent),
-                    None => waits = true,
+            while let Some(count) = stream.receive(&mut buffer)? {
+                if count == 0 {
+                    return Err(Gone::Closed);
                 }
+                serving.handle_bytes(buffer.get(..count).unwrap_or(&[]))?;
             }
-            if let Some(last) = self.hear(stream, &mut acks)? {
-                has = last;
+            if let Some(from) = serving.from()
+                && !std::mem::replace(&mut is_told, true)
+            {
+                let words = format!("a copy{who} follows from entry {} on", from.next);
+                let _ = self.tell.send(words);
             }
-            if out.is_empty() || std::mem::take(&mut waits) {
-                let fds = [stream.as_fd(), self.replication.bell()];
+            let out = serving.poll_transmit(monotonic())?;
+            let length = out.len();
+            let sent = if length == 0 { Some(0) } else { stream.send(out)? };
+            serving.sent(sent.unwrap_or(0));
+            if sent.is_none_or(|sent| sent == length) {
+                let fds = [stream.as_fd(), self.terms.replication.bell()];
                 let _ = wait_readable(&fds, Some(LOOK));
-                self.replication.silence();
+                self.terms.replication.silence();
             }
         }
         Ok(())
     }
+}
 
-    /// What a copy has; nothing where somebody came who is none.
-    fn greeting(&self, stream: &Socket) -> Result<Option<Whereabouts>, String> {
-        let (mut greeting, mut filled) = ([0; GREETING_BYTES], 0);
-        let until = monotonic() + GREETING;
-        while filled < GREETING_BYTES {
-            if monotonic() >= until || self.is_over() {
-                return Ok(None);
-            }
-            let room = greeting.get_mut(filled..).unwrap_or(&mut []);
-            match stream.receive(room).map_err(|error| error.to_string())? {
-                Some(0) => return Ok(None),
-                Some(count) => filled += count,
-                None => _ = wait_readable(&[stream.as_fd()], Some(LOOK)),
-            }
-        }
-        Ok(Whereabouts::read(&greeting))
+/// Why a copy is served no more.
+enum Gone {
+    Closed,
+    Broken(SysError),
+    Ended(ServingEnd),
+}
+
+impl Gone {
+    /// Whether it is told of somebody who did not say what a copy says.
+    const fn is_told(&self) -> bool {
+        matches!(self, Self::Ended(ServingEnd::Overtaken { .. } | ServingEnd::Journal(_)))
     }
+}
 
-    /// Takes what the copy acknowledges; the number of its last entry, where that was said.
-    fn hear(&self, stream: &Socket, acks: &mut Vec<u8>) -> Result<Option<u64>, String> {
-        let mut buffer = [0; 4_096];
-        loop {
-            match stream.receive(&mut buffer).map_err(|error| error.to_string())? {
-                None => break,
-                Some(0) => return Err("it has closed the connection".to_owned()),
-                Some(count) => acks.extend_from_slice(buffer.get(..count).unwrap_or(&[])),
-            }
+impl From<SysError> for Gone {
+    fn from(error: SysError) -> Self {
+        Self::Broken(error)
+    }
+}
+
+impl From<ServingEnd> for Gone {
+    fn from(end: ServingEnd) -> Self {
+        Self::Ended(end)
+    }
+}
+
+impl fmt::Display for Gone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Closed => f.write_str("it has closed the connection"),
+            Self::Broken(error) => error.fmt(f),
+            Self::Ended(end) => end.fmt(f),
         }
-        let (whole, _) = acks.as_chunks::<ACK_BYTES>();
-        let last = whole.last().map(|last| u64::from_le_bytes(*last));
-        if let Some(last) = last {
-            self.replication.acknowledge(last);
-            let bytes = whole.len() * ACK_BYTES;
-            acks.drain(..bytes);
-        }
-        Ok(last)
     }
 }

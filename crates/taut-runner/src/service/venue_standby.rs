@@ -3,6 +3,7 @@
 use std::net::SocketAddrV4;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
@@ -80,7 +81,7 @@ pub fn stand_by_venue(file: &VenueFile, heard: impl Fn(&Entry)) -> Result<(), Ru
     catch_stop_signals().map_err(|error| RunnerError::run("signals", error))?;
     let Some(opened) = stand_by(file, &heard)? else { return Ok(()) };
     let bind = || file.name.as_deref().map(VenueControl::bind).transpose();
-    let control = when_free(bind)?;
+    let control = Arc::new(Mutex::new(when_free(bind)?));
     serve(file, opened, control, &heard)
 }
 
@@ -171,8 +172,12 @@ fn cold(
     heard: &impl Fn(&Entry),
 ) -> Result<Opened, RunnerError> {
     let journal = VenueJournal::open_locked(&keys.folder, keys.settings(), lock);
-    let journal = journal.map_err(|error| keys.failed(error))?;
-    file.open_with(Some((keys, journal)), heard)
+    let mut journal = journal.map_err(|error| keys.failed(error))?;
+    let ship = keys.ship()?;
+    if keys.from.is_some() {
+        journal = journal.promoted();
+    }
+    file.open_with(Some((keys, journal)), ship, heard)
 }
 
 /// A standby that follows the venue of a file.
@@ -249,9 +254,12 @@ impl<'f> Following<'f> {
         let Self { file, keys, mut standby } = self;
         let begun = monotonic();
         let ship = keys.ship()?;
-        if let Some(ship) = ship.as_ref().filter(|_| keys.is_replicated()) {
+        if let Some(ship) = &ship {
             ship.replication.go_on_alone();
             standby.replicate_to(&ship.replication);
+        }
+        if keys.from.is_some() {
+            standby.promoted();
         }
         let (orders, listens_at) = when_free(|| file.listen())?;
         let requests = when_free(|| file.requests())?.map(Into::into);

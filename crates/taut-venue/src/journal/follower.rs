@@ -9,7 +9,7 @@ use taut_types::Nanos;
 use super::bytes::{Put, Take};
 use super::input::{IMAGE, IMAGE_END};
 use super::recovery::{
-    At, Image, JournalSettings, MadeAhead, epoch_folder, epochs, standby_folder,
+    At, Image, JournalSettings, MadeAhead, epoch_folder, epochs, standby_folder, start_behind,
 };
 use super::replication::Replication;
 use super::sequencer::{JournalKeeper, Sequencer};
@@ -28,6 +28,8 @@ pub struct JournalFollower {
     next: MadeAhead,
     /// Where answers wait for a copy on another machine, once this one is the venue.
     replication: Option<Replication>,
+    /// It is the copy of a journal on another machine.
+    is_promoted: bool,
 }
 
 impl JournalFollower {
@@ -50,14 +52,21 @@ impl JournalFollower {
             let _ = std::fs::remove_dir_all(&ahead);
             let next = MadeAhead::make(&ahead, settings)?;
             let folder = folder.to_owned();
-            return Ok(Some(Self { folder, epoch, image, inputs, next, replication: None }));
+            let (replication, is_promoted) = (None, false);
+            return Ok(Some(Self { folder, epoch, image, inputs, next, replication, is_promoted }));
         }
         Ok(None)
     }
 
-    /// Once this one is the venue, answers wait until a copy on another machine has their inputs.
+    /// Once this one is the venue, answers wait until a copy on another machine has their inputs,
+    /// where that is what the settings say.
     pub(crate) fn replicate_to(&mut self, replication: &Replication) {
         self.replication = Some(replication.clone());
+    }
+
+    /// The venue runs, or ran, on another machine.
+    pub(crate) const fn promoted(&mut self) {
+        self.is_promoted = true;
     }
 
     /// The stream of the feed that the venue has.
@@ -103,8 +112,8 @@ impl JournalFollower {
         stream_id: u32,
         image: &Put,
     ) -> Result<(Sequencer, JournalKeeper), JournalError> {
-        let Self { folder, epoch, mut next, .. } = self;
-        let epoch = epoch + 1;
+        let Self { folder, mut next, .. } = self;
+        let epoch = start_behind(self.epoch, self.is_promoted);
         let own = epoch_folder(&folder, epoch);
         // What a start that was killed at once has left.
         let _ = std::fs::remove_dir_all(&own);

@@ -75,6 +75,8 @@ pub struct VenueJournal {
     inputs: Option<Reader>,
     /// Where answers wait for a copy on another machine.
     replication: Option<Replication>,
+    /// It was the copy of another venue's.
+    is_promoted: bool,
     lock: FolderLock,
 }
 
@@ -107,6 +109,7 @@ impl VenueJournal {
             image: Image::default(),
             inputs: None,
             replication: None,
+            is_promoted: false,
             lock,
         };
         // A start that was killed before its image was whole has done nothing.
@@ -128,8 +131,15 @@ impl VenueJournal {
     /// settings say.
     #[must_use]
     pub fn replicate_to(mut self, replication: &Replication) -> Self {
-        let is_asked = self.settings.acknowledge == Acknowledge::Replicated;
-        self.replication = is_asked.then(|| replication.clone());
+        self.replication = Some(replication.clone());
+        self
+    }
+
+    /// It was the copy of the journal of a venue on another machine, whose place this one takes:
+    /// that venue may be started again, and never comes to the number of this start.
+    #[must_use]
+    pub const fn promoted(mut self) -> Self {
+        self.is_promoted = true;
         self
     }
 
@@ -162,12 +172,13 @@ impl VenueJournal {
         image: &Put,
     ) -> Result<(Sequencer, JournalKeeper), JournalError> {
         self.inputs = None;
-        let folder = epoch_folder(&self.folder, self.epoch + 1);
+        let epoch = start_behind(self.epoch, self.is_promoted);
+        let folder = epoch_folder(&self.folder, epoch);
         // What a start that was killed at once has left.
         let _ = std::fs::remove_dir_all(&folder);
         let made = MadeAhead::make(&folder, self.settings)?;
-        let Self { folder: all, epoch, replication, lock, .. } = self;
-        let at = At { folder: &all, epoch: epoch + 1, lock, replication };
+        let Self { folder: all, replication, lock, .. } = self;
+        let at = At { folder: &all, epoch, lock, replication };
         let (sequencer, mut keeper) = made.begin(at, now, stream_id, image)?;
         // The first turn reads the image, the second one has it on the disk: the journal before
         // this one may not be there as a whole.
@@ -280,10 +291,20 @@ impl MadeAhead {
         let length = (size_of::<u32>() + image.0.len()) as u64;
         let image_end = self.append(IMAGE_END, now, &length.to_le_bytes())?;
         self.commit()?;
-        let Self { writer, keeper, durability, .. } = self;
+        let Self { writer, keeper, durability, is_replicated } = self;
+        if let Some(replication) = &replication {
+            replication.begins(epoch);
+        }
+        let replication = replication.filter(|_| is_replicated);
         // The start before stays, for who wants to look; those before it are not needed.
-        let old = epochs(folder)?.into_iter().filter(|it| *it != epoch && *it + 1 != epoch);
-        let old = old.map(|epoch| epoch_folder(folder, epoch)).chain(deserted(folder)).collect();
+        let mut starts = epochs(folder)?;
+        let before = starts.iter().copied().filter(|it| *it < epoch).max();
+        starts.retain(|it| *it != epoch && Some(*it) != before);
+        let old = starts
+            .into_iter()
+            .map(|epoch| epoch_folder(folder, epoch))
+            .chain(deserted(folder))
+            .collect();
         if durability == Durability::Sync {
             // A standby's folder has another name since.
             sync_folder(folder).map_err(JournalError::Folder)?;
@@ -294,6 +315,14 @@ impl MadeAhead {
         let keeper = JournalKeeper { keeper, named_in, old, safe_behind, lock };
         Ok((Sequencer::new(writer, durability, replication), keeper))
     }
+}
+
+/// The number of the start behind this one. One that takes the place of a venue on another machine
+/// begins the next thousand: that venue, should it be started again without its copy, comes to no
+/// number that its successor has, and the two are told apart.
+pub(super) const fn start_behind(epoch: u32, is_promoted: bool) -> u32 {
+    const STEP: u32 = 1_000;
+    if is_promoted { (epoch / STEP + 1) * STEP } else { epoch + 1 }
 }
 
 /// Where the standby of this process makes its journal ahead.

@@ -160,6 +160,12 @@ impl std::fmt::Display for ShipError {
 
 impl std::error::Error for ShipError {}
 
+impl From<JournalError> for ShipError {
+    fn from(error: JournalError) -> Self {
+        Self::Journal(error)
+    }
+}
+
 /// The other side: a copy of a venue's journal in a folder of its own, which nobody else writes.
 #[derive(Debug)]
 pub struct JournalCopy {

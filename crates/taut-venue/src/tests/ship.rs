@@ -10,8 +10,8 @@ use crate::tests::journaled::{START, image, lasting};
 use crate::tests::many::crowd;
 use crate::tests::rig::Rig;
 use crate::{
-    Acknowledge, Flow, Followed, JournalCopy, JournalSettings, Replication, ShipError, Shipment,
-    VenueConfig, VenueJournal, Whereabouts,
+    Acknowledge, Flow, Followed, JournalCopy, JournalSettings, Replication, Serving, ServingEnd,
+    ServingTerms, ShipError, Shipment, VenueConfig, VenueJournal, Whereabouts,
 };
 
 const SETTINGS: JournalSettings =
@@ -178,6 +178,79 @@ fn no_answer_leaves_before_a_copy_has_its_input() {
     assert_eq!(error, crate::VenueError::NotReplicated);
     client.pump(rig.now);
     assert!(!client.is_answered(21), "an answer left");
+}
+
+#[test]
+fn a_venue_that_waits_for_a_copy_looks_beside_and_ends_when_it_is_told_to() {
+    use crate::tests::client::Client;
+
+    let folder = tempfile::tempdir().unwrap();
+    let replication = Replication::new().unwrap();
+    let (looks, looked) = std::sync::mpsc::channel();
+    let (mut rig, _) = Rig::replicated(&lasting(), folder.path(), &replication, START);
+    replication.while_waiting(move |waiting| {
+        looks.send(waiting.span).unwrap();
+        waiting.span < Nanos::from_millis(50)
+    });
+    let _client = Client::resume(rig.orders_at, Client::session("ALPHA", false), rig.now);
+    rig.advance(Nanos::from_millis(2));
+    let deadline = taut_testkit::Deadline::default();
+    let error = loop {
+        deadline.check("a logon that nobody copies", String::new);
+        if let Err(error) = rig.venue.poll(rig.now) {
+            break error;
+        }
+    };
+    assert_eq!(error, crate::VenueError::NotReplicated);
+    let looks: Vec<Nanos> = looked.try_iter().collect();
+    assert!(looks.len() > 1 && looks.is_sorted(), "{looks:?}");
+    assert!(looks.iter().rev().skip(1).all(|it| *it < Nanos::from_millis(50)), "{looks:?}");
+}
+
+/// Entries of the start before have the same numbers as others of this one.
+#[test]
+fn a_copy_is_served_once_the_journal_of_this_start_has_begun() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let (rig, _) = Rig::journaled(&lasting(), Flow::None, path, START);
+    drop(rig);
+    let replication = Replication::new().unwrap();
+    let terms = ServingTerms {
+        folder: path.to_owned(),
+        replication: replication.clone(),
+        is_replicated: true,
+        is_own_standby: true,
+    };
+    let nothing = Whereabouts { epoch: 0, next: 1 }.to_bytes();
+    let mut early = Serving::new(terms.clone(), START.mono);
+    assert_eq!(early.handle_bytes(&nothing), Err(ServingEnd::NoCopy));
+    replication.go_on_alone();
+    let (_rig, _) = Rig::replicated(&lasting(), path, &replication, START);
+    let mut serving = Serving::new(terms, START.mono);
+    assert_eq!(serving.handle_bytes(&nothing), Ok(()));
+    assert_eq!(serving.from(), Some(Whereabouts { epoch: 2, next: 1 }));
+}
+
+/// The venue that was cut off is started again and again, and its successor's machine comes back as
+/// a standby: what it acknowledged is not given up for the other one's journal.
+#[test]
+fn a_start_that_takes_anothers_place_has_a_number_to_which_that_one_does_not_come() {
+    let folder = tempfile::tempdir().unwrap();
+    let (rig, _) = Rig::journaled(&lasting(), Flow::None, folder.path(), START);
+    drop(rig);
+    let journal = VenueJournal::open(folder.path(), SETTINGS).unwrap().promoted();
+    let config = VenueConfig { stream_id: journal.stream_id().unwrap(), ..lasting() };
+    let rig = Rig::new(&VenueConfig { reset_on_logon: false, ..config }, Flow::None);
+    let taken = rig.venue.with_journal(journal, START).expect("a venue");
+    drop(taken);
+    let nothing = Whereabouts { epoch: 0, next: 1 };
+    let own = Shipment::open(folder.path(), nothing).unwrap().expect("a start").from();
+    assert_eq!(own.epoch, 1_000);
+    let mut copy = JournalCopy::open(folder.path(), SETTINGS).unwrap();
+    for theirs in [2, 3, 999] {
+        let refused = copy.begin(Whereabouts { epoch: theirs, next: 1 });
+        assert_eq!(refused, Err(ShipError::Ahead { own: 1_000, theirs }));
+    }
 }
 
 #[test]

@@ -91,9 +91,16 @@ impl<K: Kernel> Standby<K> {
         self.venue.set_fees(fees);
     }
 
-    /// Once this one is the venue, answers wait until a copy on another machine has their inputs.
+    /// Once this one is the venue, answers wait until a copy on another machine has their inputs,
+    /// where that is what the settings of its journal say.
     pub fn replicate_to(&mut self, replication: &Replication) {
         self.follower.replicate_to(replication);
+    }
+
+    /// What it follows is a copy, whose venue is on another machine: when this one takes its place,
+    /// that venue may be started again, and never comes to the number of this one's start.
+    pub const fn promoted(&mut self) {
+        self.follower.promoted();
     }
 
     /// Executes the inputs that the venue has written down since, up to so many. Cost without one:

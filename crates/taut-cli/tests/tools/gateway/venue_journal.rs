@@ -224,3 +224,19 @@ fn a_venue_that_was_away_while_its_standby_took_its_place_ends() {
     interrupt(&standby);
     assert_eq!(standby.end().code(), Some(0));
 }
+
+#[test]
+fn a_venue_whose_standby_is_gone_says_to_who_asks_what_it_waits_for_and_ends_when_asked_to() {
+    let world = World::new();
+    let keys = copied_journal(&world, 0, [own_address(), own_address()], REPLICATED);
+    let mut venue = start_one(&checked_file(&world, "a.toml", &keys), false);
+    let clients = Clients::start(world.orders, random());
+    let name = world.path("control-a");
+    until("a venue that waits for its standby", DEADLINE, || {
+        let state = taut().args(["venue", "state"]).arg(&name).output().expect("taut");
+        String::from_utf8_lossy(&state.stderr).contains("for a standby to copy its last inputs")
+    });
+    interrupt(&venue);
+    assert_eq!(venue.end().code(), Some(0));
+    drop(clients);
+}
