@@ -100,7 +100,11 @@ impl Clients {
     /// They cancel all that may be open; whether every request has its answer.
     pub fn have_ended(&mut self, now: Now) -> bool {
         let Traders { clients, seen, .. } = &mut self.traders;
-        clients.iter_mut().fold(true, |all, client| client.has_ended(seen, now) && all)
+        let mut have_ended = true;
+        for client in clients {
+            have_ended &= client.has_ended(seen, now);
+        }
+        have_ended
     }
 
     /// What they wait for, in words.
