@@ -154,8 +154,8 @@ impl Ship {
         Ok(Self { replication, thread })
     }
 
-    /// While an answer waits for a standby, whoever asks at this socket is told so, and a stop signal
-    /// ends the venue.
+    /// While an answer waits for a standby, a program that asks at this socket is told so, and a
+    /// stop signal ends the venue.
     pub(super) fn look_while_waiting(&self, control: &SharedControl) {
         let control = Arc::clone(control);
         self.replication.while_waiting(move |waiting| goes_on_waiting(&control, waiting.span));
