@@ -67,8 +67,8 @@ impl Parent {
             return Err(self.orphaned());
         }
         pin_to_cpu(common.place.cpu).map_err(system("pinning"))?;
-        // Who starts a run in front of others means gateway and strategy. A venue that came before
-        // the gateway would take the CPU inside the gateway's send.
+        // A run that was started with a low nice value keeps it for gateway and strategy only: a
+        // venue that came before the gateway would take the CPU inside the gateway's send.
         if common.place.nice != 0 || nice().is_ok_and(|inherited| inherited < 0) {
             // A process that may not come before others runs as it is; the outcome says its value.
             let _ = set_nice(common.place.nice);

@@ -61,6 +61,7 @@ mod subscribe;
 mod subscribe_rule;
 mod telling;
 mod threads;
+mod tls_identity;
 mod usage;
 mod venue;
 mod venue_control;

@@ -1,15 +1,16 @@
 //! Orders over TLS, in a venue's file.
 
-use std::fs;
 use std::net::{SocketAddr, SocketAddrV4};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use taut_io::EpollKernel;
+use taut_net::TlsServerConfig;
 use taut_sys::{Address, Socket, StreamOptions};
-use taut_venue::{TlsServerConfig, Venue};
+use taut_venue::Venue;
 
 use crate::error::RunnerError;
+use crate::service::tls_identity::server_identity;
 
 /// Where a venue takes orders over TLS, and as whom.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,18 +40,7 @@ impl VenueTlsKeys {
     /// # Errors
     /// A file that cannot be read, or is no such PEM file.
     pub(super) fn identity(&self) -> Result<TlsServerConfig, RunnerError> {
-        let read = |key: &str, path: &Path| {
-            fs::read(path).map_err(|error| {
-                RunnerError::Settings(format!("tls.{key} = {}: {error}", path.display()))
-            })
-        };
-        let (chain, key) = (read("chain", &self.chain)?, read("key", &self.key)?);
-        let roots = self.client_ca.as_ref().map(|path| read("client_ca", path)).transpose()?;
-        TlsServerConfig::with_client_roots(&chain, &key, roots.as_deref(), &[]).map_err(|_| {
-            let names = (self.chain.display(), self.key.display());
-            let remedy = "PEM files: certificates, and the private key of the first one";
-            RunnerError::setting("tls.chain, tls.key", format!("{}, {}", names.0, names.1), remedy)
-        })
+        server_identity(&self.chain, &self.key, self.client_ca.as_deref())
     }
 
     /// Has the venue take orders there.
@@ -71,6 +61,8 @@ impl VenueTlsKeys {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use rcgen::generate_simple_self_signed;
 
     use super::*;
@@ -97,5 +89,8 @@ mod tests {
         keys.client_ca = Some(folder.path().join("clients.pem"));
         let said = keys.identity().expect_err("there is none").to_string();
         assert!(said.contains("tls.client_ca"), "{said}");
+        fs::write(folder.path().join("clients.pem"), "no root").expect("room");
+        let said = keys.identity().expect_err("no root").to_string();
+        assert!(said.contains("clients.pem: must be a PEM file"), "{said}");
     }
 }

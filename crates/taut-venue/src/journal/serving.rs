@@ -144,7 +144,8 @@ impl Serving {
         let Some(shipment) = &mut self.shipment else {
             return if now < self.greets_until { Ok(&[]) } else { Err(ServingEnd::NoCopy) };
         };
-        if now - self.alive_at >= ALIVE {
+        // A copy that reads nothing does not have more and more kept for it.
+        if now - self.alive_at >= ALIVE && self.out.len() < SEND_BYTES {
             self.alive_at = now;
             let ServingTerms { replication, is_replicated, .. } = &self.terms;
             // This copy has all that any has, and nothing more is acknowledged without it.

@@ -1,7 +1,6 @@
 //! What a venue with a web interface has, whichever it speaks as: its file, the crowd, the exchange
 //! behind the door, the loop.
 
-use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
@@ -26,6 +25,7 @@ use crate::mistakes::{self, FileSettings, Mistake};
 use crate::service::manager::Manager;
 use crate::service::recordings::{self, Playing, RecordingSeen, RecordingSettings, Recordings};
 use crate::service::telling::{entry, tell_not_served};
+use crate::service::tls_identity::server_identity;
 use crate::service::venue::{FlowSettings, run_crowd, state};
 use crate::service::venue_control::{FaultsReport, VenueControl, VenueReply, VenueRequest};
 use crate::service::venue_state::VenueState;
@@ -92,6 +92,12 @@ pub struct TlsKeys {
     pub chain: PathBuf,
     /// Its private key, PEM.
     pub key: PathBuf,
+}
+
+impl TlsKeys {
+    fn identity(&self) -> Result<TlsServerConfig, RunnerError> {
+        server_identity(&self.chain, &self.key, None)
+    }
 }
 
 const fn connections_max() -> usize {
@@ -380,7 +386,7 @@ where
             tls: self.tls.as_ref().map(|tls| tls.listen.clone()).unwrap_or_default(),
             fix: self.venue_fix.clone(),
             fix_tls: self.tls.as_ref().map(|tls| tls.fix.clone()).unwrap_or_default(),
-            identity: self.tls.as_ref().map(identity).transpose()?,
+            identity: self.tls.as_ref().map(TlsKeys::identity).transpose()?,
             connections_max: self.connections_max,
             ..DoorConfig::default()
         };
@@ -489,14 +495,4 @@ fn traded(listings: &[Listing<'_>]) -> Result<Vec<(Instrument, HalfTicks)>, Runn
         Ok((instrument, start))
     };
     (0..).zip(listings).map(build).collect()
-}
-
-fn identity(keys: &TlsKeys) -> Result<TlsServerConfig, RunnerError> {
-    let read = |key: &str, path: &Path| {
-        fs::read(path).map_err(|error| {
-            RunnerError::Settings(format!("tls.{key} = {}: {error}", path.display()))
-        })
-    };
-    let (chain, key) = (read("chain", &keys.chain)?, read("key", &keys.key)?);
-    TlsServerConfig::new(&chain, &key, &[]).map_err(|error| RunnerError::run("tls", error))
 }
